@@ -78,8 +78,9 @@ class CountedColumns:
     transform: Transform = option(
         "none",
         "How scores are converted to probabilities. percent: divide by 100; tenths: divide by 10 "
-        "(ratings); thousandths: divide by 1,000; logit: apply the sigmoid; clip: clip to [0, 1]. With one column per class "
-        "also softmax: apply the softmax to each row; normalize: divide each row by its sum.",
+        "(ratings); thousandths: divide by 1,000; logit: apply the sigmoid; clip: clip to [0, 1]. "
+        "With one column per class also softmax: apply the softmax to each row; normalize: divide "
+        "each row by its sum.",
     )
     drop_missing: bool = option(
         False,
@@ -116,7 +117,8 @@ class ColumnMapping(Columns):
     """The meaning of the columns, and the conversions to apply. It is hashable.
 
     The fields are those of `Columns`, with labels as text and sequences as tuples, and others:
-    `models` are score columns of several models, in place of `score`; `guessed` are the names of
+    `models` are score columns of several models, in place of `score`; `model_value` is the only
+    model of the column `model` whose rows are read; `guessed` are the names of
     fields that were guessed, `reasons` say why, and `doubts` what is still open. The last three do
     not matter when mappings are compared.
 
@@ -131,6 +133,7 @@ class ColumnMapping(Columns):
     test_value: str | None = None
     slices: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    model_value: str | None = None
     guessed: tuple[str, ...] = field(default=(), compare=False)
     reasons: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     doubts: tuple[Doubt, ...] = field(default=(), compare=False)

@@ -204,7 +204,7 @@ def load(data: Source | Sequence[Source], options: LoadOptions) -> Predictions:
 first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100. In Python: \
 transform='percent'.
     """
-    given = mapping_of(options, model=None)
+    given = mapping_of(options, model=None, model_value=None)
     table = _one_table(data, options)
     if options.class_columns is not None:
         if options.score is not None:

@@ -66,8 +66,13 @@ class Problem:
         """The arguments of `calib.load` to change in this mapping, for each possible repair."""
         answers = [choice.arguments for choice in self.choices]
         if mapping is not None and not mapping.models:
-            # `load` has no argument for several models.
-            answers = [arguments for arguments in answers if "models" not in arguments]
+            # `load` reads one model.
+            answers = [
+                arguments
+                for arguments in answers
+                if "models" not in arguments
+                and (not arguments.get("model") or "model_value" in arguments)
+            ]
         if self.repair is not None and mapping is not None:
             answers.insert(0, self.repair.changed(mapping))
         return answers

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 from calib.data.predictions import Predictions
-from calib.loading import InputError, InputWarning, load, load_models
+from calib.loading import InputError, InputWarning, load, load_models, read
 from calib.loading.guessing.facts import add_up, printed_places
+from calib.ui.controls.uploaders import repairs
+from calib.ui.session.upload import Upload
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -201,6 +203,110 @@ def test_few_rows_are_weak_evidence_against_the_name_of_an_outcome(n: int) -> No
 def test_few_rows_do_not_hide_the_outcome_beside_predicted_labels() -> None:
     few = pd.DataFrame({"label": PREDICTED, "result": Y, "score": P}).head(25)
     assert load(few).outcome_name == "result"
+
+
+def versions() -> tuple[pd.DataFrame, np.ndarray]:
+    """Three versions of the scores of each row, and the scores of the last one."""
+    scores = {"v2": P, "v9": (P**2).round(4), "v10": (P**1.5).round(4)}
+    parts = [pd.DataFrame({"row_id": np.arange(N), "y": Y, "p": p}) for p in scores.values()]
+    parts = [part.assign(release=name) for part, name in zip(parts, scores, strict=True)]
+    return pd.concat(parts, ignore_index=True), scores["v10"]
+
+
+def test_rows_that_repeat_per_version_are_asked_about() -> None:
+    frame, last = versions()
+    with pytest.warns(InputWarning, match="`release`") as asked:
+        load(frame)
+    problem = asked[0].message.problem  # type: ignore[union-attr]
+    answers = problem.answers(asked[0].message.mapping)  # type: ignore[union-attr]
+    np.testing.assert_array_equal(load(frame, **answers[0]).scores, last)
+    assert load(frame, **answers[1]).group is not None
+    assert len(load(frame, outcome="y", score="p")) == 3 * N
+
+
+def test_on_the_page_the_versions_are_the_last_one_models_or_clusters() -> None:
+    upload = Upload.of(read(versions()[0]))
+    assert upload.question is not None
+    mappings = [mapping for _, mapping in repairs(upload.question, upload.mapping)]
+    uploads = [upload.mapped(mapping) for mapping in mappings]
+    assert [list(one.models) for one in uploads] == [["data"], ["v2", "v9", "v10"], ["data"]]
+    assert "model: release, model_value: v10" in uploads[0].read_as[0]
+    assert [one.question for one in uploads] == [None] * 3
+
+
+@pytest.mark.parametrize("case", ["another outcome", "an id twice", "few repeats"])
+def test_other_rows_with_the_same_id_are_no_versions(case: str) -> None:
+    frame, _ = versions()
+    if case == "another outcome":
+        frame["y"] = RNG.integers(0, 2, 3 * N)
+    elif case == "an id twice":
+        frame["release"] = RNG.permutation(frame["release"])
+    else:
+        frame = frame.drop(index=range(N + 50, 3 * N))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        load(frame)
+
+
+def test_in_several_predicted_labels_a_person_says_which_the_score_is_about() -> None:
+    classes, several = RNG.integers(0, 4, N), RNG.integers(0, 4, (N, 3))
+    frame = pd.DataFrame(several, columns=["predicted_a", "predicted_b", "predicted_c"])
+    frame = frame.assign(label=classes, risk=P)
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    (problem,) = asked.value.problems
+    assert problem.code == "which-predicted"
+    right = [load(frame, **choice.arguments).outcome.mean() for choice in problem.choices]
+    assert right == [(frame[c.arguments["predicted"]] == classes).mean() for c in problem.choices]
+    # Neither are three columns of labels the logits of three classes.
+    named = {"outcome": "label", "score": list(frame.columns[:3])}
+    with pytest.raises(InputError) as refused:
+        load(frame[frame["label"] < 3], **named)  # type: ignore[arg-type]
+    assert [problem.code for problem in refused.value.problems] == ["labels-only"]
+    assert not refused.value.problems[0].answers(refused.value.mapping)
+
+
+def test_a_feature_coded_1_and_2_is_no_outcome() -> None:
+    found = load(pd.DataFrame({"SEX": 1 + FEATURE, "predicted_probability": P, "employed": Y}))
+    assert read_of(found) == TRUTH
+
+
+def test_the_weight_of_a_person_is_no_weight_of_rows() -> None:
+    weight = RNG.normal(78, 15, N).round(1)
+    frame = pd.DataFrame({"patient": range(N), "weight": weight, "died": Y, "risk": P})
+    with pytest.warns(InputWarning, match="row weights") as asked:
+        assert load(frame).weight is None
+    first, _ = asked[0].message.problem.choices  # type: ignore[union-attr]
+    assert read_of(load(frame, **first.arguments)) == TRUTH
+
+
+def test_a_flag_beside_an_outcome_with_unknown_rows_is_no_outcome() -> None:
+    unknown = np.arange(N) % 9 == 0
+    resolution = np.where(unknown, None, WORDS[Y])
+    frame = pd.DataFrame({"Resolution": resolution, "public": FEATURE == 1, "forecast": P})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    (problem,) = asked.value.problems
+    (repair,) = problem.answers(asked.value.mapping)
+    np.testing.assert_array_equal(load(frame, **repair).outcome, Y[~unknown])
+
+
+def test_without_a_column_of_results_a_person_is_asked() -> None:
+    scores = {"score1": 20 + Y, "score2": 20 + (1 - Y)}
+    frame = pd.DataFrame({"neutral": FEATURE, "elo_prob1": P, **scores})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    first, *_ = asked.value.problems[0].choices
+    assert read_of(load(frame, **first.arguments)) == TRUTH
+
+
+@pytest.mark.parametrize("name", ["score", "prob"])
+def test_small_scores_beside_a_column_near_1_are_read(name: str) -> None:
+    rng = np.random.default_rng(4)
+    rare = (rng.random(N) < P / 20).astype(int)
+    trust = (1.0 - rng.random(N) / 200).round(4)
+    found = load(pd.DataFrame({"is_fraud": rare, name: (P / 100).round(5), "device_trust": trust}))
+    assert (found.outcome_name, found.score_name) == ("is_fraud", name)
 
 
 def test_empty_cells_are_negative_only_if_a_person_says_so() -> None:

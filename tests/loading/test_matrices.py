@@ -184,7 +184,7 @@ def test_only_zeros_and_ones() -> None:
     frame = table(np.eye(4)[LABEL])
     mapping = ColumnMapping(outcome="y", score=tuple(frame.columns[:4]))
     problems = codes(inspect(read(frame), mapping))
-    assert problems["labels-only"].severity == "warning"
+    assert problems["labels-only"].severity == "error"
 
 
 def test_a_thousand_classes() -> None:

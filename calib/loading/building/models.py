@@ -179,10 +179,12 @@ def _models_in(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
     if mapping.model is None:
         return {table.name: (table, mapping)}
     labels = as_labels(table.frame[mapping.model])
-    of_one_model = replace(mapping, model=None)
+    of_one_model = replace(mapping, model=None, model_value=None)
+    codes = pd.unique(labels.codes[labels.codes >= 0]).tolist()
+    chosen = labels.find(mapping.model_value)
     return {
-        model: (of_model(table, mapping.model, model, labels), of_one_model)
-        for model in map(labels.name, pd.unique(labels.codes[labels.codes >= 0]).tolist())
+        labels.name(code): (of_model(table, mapping.model, labels.name(code), labels), of_one_model)
+        for code in (codes if chosen is None else [chosen])
     }
 
 

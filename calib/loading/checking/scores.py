@@ -14,7 +14,7 @@ from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question
-from calib.loading.checking.rows import FEW, LEAVE_OUT, parts
+from calib.loading.checking.rows import FEW, leave_out, parts
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
@@ -68,6 +68,7 @@ LOGARITHM_TOLERANCE = 1e-6
 # With a lower AUC, reversed scores or labels are likelier than a bad model. Closer to 0.5 the model
 # may only be weak.
 LOW_AUC = 0.4
+PROBABILITIES = "Choose the column of probabilities; in scikit-learn, predict_proba returns them."
 MAX_LABEL_LENGTH = 30  # Longer labels are cut in the text of a button.
 # Counting scores in this many ranges usually shows, without a sort, that the AUC is not low.
 N_RANGES = 4096
@@ -145,16 +146,8 @@ def outside_problem(
         return _which_logarithms(lead)
     if low < 0.0:
         return _converted(mapping, "logit", lead)
-    if high > 100.0 and n_highest:
-        return _missing_code(lead, high, n_highest)
-    if 100.0 < high <= 1000.0:
-        return _converted(mapping, "thousandths", lead)
     if high > 100.0:
-        text = (
-            f"{lead}They are not probabilities. Choose the column that holds the probability, or "
-            "write the probability of each row, or its log-odds, into a new column."
-        )
-        return error("not-probabilities", text)
+        return _above_100(mapping, lead, high, n_highest)
     if high <= 10.0 and whole:
         return _converted(mapping, "ratings", lead)
     if high > 10.0 and n_fractions > MIN_MIXED_SHARE * n:
@@ -167,14 +160,22 @@ def outside_problem(
     return _converted(mapping, "percent", lead + text)
 
 
-def _missing_code(lead: str, code: float, count: int) -> Problem:
-    """Say that the highest number, far above all others, is probably a code such as 999."""
+def _above_100(mapping: ColumnMapping, lead: str, high: float, n_highest: int) -> Problem:
+    """Make the error about scores that are no percentages, or about a code such as 999."""
+    if n_highest:
+        text = (
+            f"{lead}{plural(n_highest, 'row')} {'has' if n_highest == 1 else 'have'} "
+            f"{significant(high, 4)} and all others at most 100, so it is probably a code for a "
+            "missing score. Empty these cells in the file, and read it again."
+        )
+        return error("missing-code", text)
+    if high <= 1000.0:
+        return _converted(mapping, "thousandths", lead)
     text = (
-        f"{lead}{plural(count, 'row')} {'has' if count == 1 else 'have'} "
-        f"{significant(code, 4)} and all others at most 100, so it is probably a code for a "
-        "missing score. Empty these cells in the file, and read it again."
+        f"{lead}They are not probabilities. Choose the column that holds the probability, or write "
+        "the probability of each row, or its log-odds, into a new column."
     )
-    return error("missing-code", text)
+    return error("not-probabilities", text)
 
 
 def _mixed_scales(lead: str, n_fractions: int) -> Problem:
@@ -254,8 +255,7 @@ def labels_only(mapping: ColumnMapping, counts: NDArray[np.integer]) -> Problem:
             f"{counts[1].sum():,} positive rows and {counts[0, 0]:,} of {counts[0].sum():,} "
             "negative rows."
         )
-    repair = "Choose the column of probabilities; in scikit-learn, predict_proba returns them."
-    return error("labels-only", f"{text} {repair}")
+    return error("labels-only", f"{text} {PROBABILITIES}")
 
 
 def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
@@ -413,7 +413,7 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
         f"from {quoted(names[0])} to {quoted(names[-1])}. Leave these rows out, or choose the "
         "columns of all classes.",
         replace(rows.mapping, drop_missing=True),
-        LEAVE_OUT,
+        leave_out(int(outside.sum()), len(outside)),
     )
 
 
@@ -453,11 +453,12 @@ def _matrix_scores(rows: Rows) -> Iterator[Problem]:
     if off.any():
         yield _row_sums(rows, off, sums)
     elif _all_certain(matrix):
-        yield warning(
+        right = int((matrix.argmax(axis=1) == rows.of_usable(rows.outcome)).sum())
+        yield error(
             "labels-only",
             f"The class scores {quoted(shortened(rows.mapping.score_columns))} hold only 0 and 1: "
-            "predicted labels, not probabilities. Choose the columns of probabilities "
-            "(predict_proba in scikit-learn).",
+            f"predicted labels, not probabilities. They are right in {right:,} of {len(matrix):,} "
+            f"rows ({percent(right / len(matrix))}). {PROBABILITIES}",
         )
 
 
@@ -480,6 +481,14 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
 def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
     near = bool(np.abs(sums - 1.0).max() <= OUTSIDE_TOLERANCE)
     percents = float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5
+    matrix = rows.of_usable(rows.score)
+    if low >= 0.0 and not percents and bool((matrix % 1.0 == 0.0).all()):
+        return error(
+            "labels-only",
+            f"The class scores {quoted(shortened(rows.mapping.score_columns))} are whole numbers "
+            f"from {low:.0f} to {high:.0f}: labels or ranks, and neither probabilities nor "
+            f"logits. {PROBABILITIES}",
+        )
     return matrix_outside(rows.mapping, low, high, near=near, percents=percents)
 
 

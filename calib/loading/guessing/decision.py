@@ -129,13 +129,7 @@ class Outcomes:
 
 def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping with outcome, score and positive label, as far as they are known."""
-    predicted, unclear = _predicted(facts, mapping)
-    outcomes = _outcomes(facts, mapping, predicted.keys() | unclear.keys())
-    if outcomes.rank == UNNAMED and mapping.outcome is None and unclear:
-        # Few rows are weak evidence that the only column with the name of an outcome is none.
-        outcomes = _outcomes(facts, mapping, predicted)
-    else:
-        predicted |= unclear
+    predicted, unclear, outcomes = _candidates_for_outcome(facts, mapping)
     facts.predicted |= predicted.keys()
 
     def readings_of(columns: Iterable[str]) -> list[Reading]:
@@ -162,12 +156,24 @@ def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
         reading = _only_outcome(facts, mapping, readings[0], outcomes)
     else:
         reading = readings[0]
-    if reading.outcome in unclear.keys() - predicted.keys():
-        doubt = Doubt("outcome", perhaps_predicted(reading.outcome, unclear[reading.outcome]))
+    if why := unclear.get(str(reading.outcome)):
+        doubt = Doubt("outcome", perhaps_predicted(str(reading.outcome), why))
         reading = replace(reading, doubts=(*reading.doubts, doubt))
     for column in (reading.outcome, reading.score, reading.predicted):
         facts.take(column)
     return reading.mapped(mapping)
+
+
+def _candidates_for_outcome(
+    facts: Facts, mapping: ColumnMapping
+) -> tuple[dict[str, str], dict[str, str], Outcomes]:
+    """Predicted labels and why they are, candidates that may be ones too, and all candidates."""
+    predicted, unclear = _predicted(facts, mapping)
+    outcomes = _outcomes(facts, mapping, predicted.keys() | unclear.keys())
+    if outcomes.rank < UNNAMED or not unclear:
+        return predicted | unclear, {}, outcomes
+    # Few rows are weak evidence that the only column with the name of an outcome is none.
+    return predicted, unclear, _outcomes(facts, mapping, predicted)
 
 
 def _only_outcome(
@@ -701,6 +707,22 @@ def _no_outcome(reading: Reading) -> Reading:
     )
     doubt = Doubt("outcome", error("no-outcomes", text))
     return Reading(None, reading.score, doubts=(doubt,))
+
+
+def which_predicted(facts: Facts, mapping: ColumnMapping, columns: Sequence[str]) -> Problem:
+    """Ask in which of several predicted labels the score is the confidence, the best fit first."""
+    reading = Reading(mapping.outcome, str(mapping.score))
+    fitted = [_with_fit(facts, mapping, replace(reading, predicted=name)) for name in columns]
+    fitted.sort(key=lambda one: one.skill, reverse=True)
+    text = (
+        f"The columns {listed(columns, 5)} have the names of predicted labels. In which of them is "
+        f"{quoted(mapping.score)} the confidence? A row is then positive if that label is right."
+    )
+    choices = tuple(
+        Choice(f"In {_short(one.predicted)} ({one.fit})", {"predicted": one.predicted})
+        for one in fitted[:MAX_OFFERED]
+    )
+    return error("which-predicted", text, choices=choices)
 
 
 def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, str]) -> Reading:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from calib.data.origin import CORRECT_NAMES
@@ -20,6 +21,7 @@ from calib.loading.guessing.decision import (
     decide,
     no_outcomes,
     perhaps_predicted,
+    which_predicted,
 )
 from calib.loading.guessing.evidence import REASONS, is_highest
 from calib.loading.guessing.facts import LOOK_ROWS, ColumnFacts, Facts, add_up, name_rank
@@ -27,13 +29,14 @@ from calib.loading.guessing.labels import is_plain_pair, positive_of
 from calib.loading.guessing.two_classes import choose
 from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import Choice, question
+from calib.loading.problems import Choice, Problem, question
 from calib.loading.table import Table
-from calib.text import quoted
+from calib.text import numbers_of, plural, quoted
 
 MAX_SLICES = 8
 MAX_SLICE_VALUES = 20
 MAX_GUESSED_FOLDS = 20
+MOST = 0.9  # Some ids can lack a version.
 
 
 def guess(
@@ -154,17 +157,16 @@ def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> C
     outcome = mapping.outcome if mapping.outcome in facts.frame else None
     binary = not isinstance(mapping.score, tuple)
     many = binary and outcome is not None and len(facts[outcome].labels) > 2
-    predicted = mapping.predicted
-    if predicted is None and many and mapping.positive is None:
-        predicted = facts.take_by_name(names.PREDICTED_NAMES, lambda column_facts: column_facts.few)
+    if many and mapping.predicted is None and mapping.positive is None:
+        mapping = _with_predicted(facts, mapping)
     mapping = _with_weight(facts, mapping, given)
+    mapping = _with_repeats(facts, mapping, given)
     group = mapping.group or facts.take_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
     group = group or _repeated_questions(facts, mapping)
     split, test_value = _split(facts, mapping)
     no_fold = mapping.fold is not None or split is not None
     return replace(
         mapping,
-        predicted=predicted,
         group=group,
         split=split,
         test_value=test_value,
@@ -173,6 +175,19 @@ def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> C
         or facts.take_by_name(names.TIME_NAMES, lambda p: p.distinct > 1 and not p.fractional),
         slices=mapping.slices or _slices(facts),
     )
+
+
+def _with_predicted(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
+    """The mapping with the predicted labels of several classes, or the question which they are."""
+    columns = [
+        name
+        for name in facts.free()
+        if name_rank(name, names.PREDICTED_NAMES) is not None and facts[name].few
+    ]
+    if len(columns) > 1 and mapping.score in facts.frame:
+        doubt = Doubt("predicted", which_predicted(facts, mapping, columns))
+        return replace(mapping, doubts=(*mapping.doubts, doubt))
+    return replace(mapping, predicted=facts.take(next(iter(columns), None)))
 
 
 def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
@@ -205,6 +220,57 @@ def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> 
     )
     doubt = Doubt("weight", question("perhaps-weight", text, choices=choices))
     return replace(mapping, doubts=(*mapping.doubts, doubt))
+
+
+def _with_repeats(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
+    """The mapping, or the question what rows with the same id and another version are."""
+    named = given.group or (given.outcome and given.score_columns) or mapping.model
+    column = facts.find_by_name((names.ID_NAMES,), lambda one: not one.few)
+    if named or column is None or mapping.outcome not in facts.frame:
+        return mapping
+    ids = as_labels(facts.frame[column])
+    if 2 * len(ids) > len(ids.codes) or not _same_outcomes(facts, mapping, ids):
+        return mapping
+    for version in facts.looked_at():
+        if version == column or not 2 <= facts[version].distinct <= MAX_MODELS:
+            continue
+        labels = as_labels(facts.frame[version])
+        if len(labels) <= MAX_MODELS and _tell_apart(ids, labels):
+            doubt = Doubt("model", _which_rows(column, version, labels))
+            return replace(mapping, doubts=(*mapping.doubts, doubt))
+    return mapping
+
+
+def _same_outcomes(facts: Facts, mapping: ColumnMapping, ids: Labels) -> bool:
+    """Whether all rows of an id have the same outcome, and nearly all ids have several rows."""
+    rows = pd.DataFrame({"id": ids.codes, "outcome": as_labels(facts.frame[mapping.outcome]).codes})
+    by_id = rows[rows["id"] >= 0].groupby("id")["outcome"]
+    return bool((by_id.nunique() == 1).all() and (by_id.size() > 1).mean() > MOST)
+
+
+def _tell_apart(ids: Labels, versions: Labels) -> bool:
+    """Whether no version has an id twice."""
+    pairs = ids.codes.astype(np.int64) * (len(versions) + 1) + versions.codes
+    return bool((ids.codes >= 0).all() and len(np.unique(pairs)) == len(pairs))
+
+
+def _which_rows(column: str, version: str, labels: Labels) -> Problem:
+    numbers = numbers_of(labels.names) or range(len(labels))
+    last = max(zip(numbers, labels.names, strict=True))[1]
+    text = (
+        f"Rows with the same {quoted(column)} have the same outcome and differ in "
+        f"{quoted(version)} ({plural(len(labels), 'value')}), so they may be predictions of "
+        "several models or versions. They are read as rows of one model until you say which is "
+        "meant: the last version, or all as models to compare (`load_models` in Python)."
+    )
+    choices = (
+        Choice(f"Only the last one, {last[:30]!r}", {"model": version, "model_value": last}),
+        Choice("Compare them as models", {"model": version}),
+        Choice(
+            f"One model: the same {column[:30]!r} is one cluster", {"model": None, "group": column}
+        ),
+    )
+    return question("repeated-versions", text, choices=choices)
 
 
 def _repeated_questions(facts: Facts, mapping: ColumnMapping) -> str | None:
