@@ -119,6 +119,7 @@ def analyze(
     settings: "Settings | Mapping[str, Any] | None" = None,
     *,
     earlier: "LiveAnalysis | None" = None,
+    strict: bool = False,
     progress: "Progress | None" = None,
 ) -> "LiveAnalysis":
     """Measure how well predictions are calibrated, and compare calibrators.
@@ -132,6 +133,8 @@ def analyze(
         differ from the default.
     earlier : LiveAnalysis, optional
         An earlier analysis of the same predictions. Results that do not change are reused.
+    strict : bool, default False
+        Refuse a DataFrame of which anything would be guessed, as in `calib.load`.
     progress : callable, optional
         Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
 
@@ -167,7 +170,7 @@ def analyze(
 
     if isinstance(predictions, pd.DataFrame):
         try:
-            predictions = load(predictions)
+            predictions = load(predictions, strict=strict)
         except InputError as error:
             message = (
                 f"{error} Call calib.load with the arguments that it needs, and analyze the result."

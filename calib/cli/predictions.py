@@ -49,7 +49,7 @@ def _predictions(given: argparse.Namespace) -> Data:
     if is_result_of_query(given.predictions):
         return _query_result(given.predictions, arguments)
     try:
-        with _doubts_printed():
+        with doubts_printed():
             return load(given.predictions, **arguments)
     except InputError as error:
         raise with_options(error) from None
@@ -61,14 +61,14 @@ def _logs(given: argparse.Namespace, arguments: dict[str, Any]) -> Predictions:
     if given.sample is not None:
         raise ValueError(f"--sample draws rows of one file, got {len(files)}.")
     try:
-        with _doubts_printed():
+        with doubts_printed():
             return load(files, **arguments)
     except InputError as error:
         raise with_options(error) from None
 
 
 @contextmanager
-def _doubts_printed() -> Iterator[None]:
+def doubts_printed() -> Iterator[None]:
     """Print the doubts of `calib.load` on standard error, with the options that settle them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)

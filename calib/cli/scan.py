@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from calib.cli.options import Commands, add_columns, add_command, add_output
-from calib.cli.predictions import with_options
+from calib.cli.predictions import doubts_printed, with_options
 from calib.cli.streams import save_each, tell
 from calib.data.aggregate import Aggregate
 from calib.data.origin import Origin, read_as
@@ -33,7 +33,7 @@ DIALECTS = (
     *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
 )
 OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
-OF_SCAN = (*(field.name for field in fields(CountedColumns)), "cross", "models", "name")
+OF_SCAN = (*(field.name for field in fields(CountedColumns)), "cross", "models", "name", "strict")
 
 
 def add(commands: Commands) -> None:
@@ -79,7 +79,8 @@ def run_scan(given: argparse.Namespace) -> int:
 
     arguments = _arguments(given, OF_SCAN)
     try:
-        counted = scan(given.sources, table=given.table, view=given.view, **arguments)
+        with doubts_printed():
+            counted = scan(given.sources, table=given.table, view=given.view, **arguments)
     except InputError as error:
         raise with_options(error) from None
     save_each(given.output, counted.save)
@@ -94,15 +95,20 @@ def run_scan(given: argparse.Namespace) -> int:
 
 
 def _read_as(counted: Aggregate, arguments: dict[str, Any]) -> str:
-    """What the columns were read as: of these only the positive class can be a guess."""
+    """What the columns were read as, and which of outcome, score and positive were guessed."""
     plain = {name.casefold() for name in counted.class_names} in PLAIN_PAIRS
     stated = plain or arguments.get("positive") or counted.view_key != "class:1"
     return read_as(
-        Origin(guessed=() if stated else ("positive",)),
+        Origin(guessed=(*_not_named(arguments), *(() if stated else ("positive",)))),
         outcome=counted.outcome_name,
-        score=counted.score_name or " and ".join(arguments["models"]),
+        score=counted.score_name or " and ".join(arguments.get("models", ())),
         positive=counted.positive_name,
     )
+
+
+def _not_named(arguments: dict[str, Any]) -> list[str]:
+    named = {"outcome": "outcome", "score": "models" if arguments.get("models") else "score"}
+    return [role for role, name in named.items() if not arguments.get(name)]
 
 
 def run_sql(given: argparse.Namespace) -> int:
@@ -110,8 +116,11 @@ def run_sql(given: argparse.Namespace) -> int:
     from calib.scanning import scan_sql
 
     arguments = _arguments(given, OF_QUERY)
-    if len(arguments["score"]) != 1:
-        raise ValueError(f"--score must name one column, got {len(arguments['score'])}.")
+    if not arguments.get("outcome"):
+        raise ValueError("--outcome must name the column of the outcome.")
+    if len(arguments.get("score", ())) != 1:
+        count = len(arguments.get("score", ()))
+        raise ValueError(f"--score must name the column of the score, one in all, got {count}.")
     (arguments["score"],) = arguments["score"]
     query = scan_sql(given.dialect, table=given.table, **arguments)
     print(query, end="")
@@ -121,12 +130,6 @@ def run_sql(given: argparse.Namespace) -> int:
 def _arguments(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     arguments = {name: value for name, value in vars(given).items() if name in names}
     arguments["slices"] = [*(arguments.get("slices") or ()), *map(tuple, arguments.pop("cross"))]
-    if not arguments.get("outcome"):
-        raise ValueError("--outcome must name the column of the outcome.")
-    if arguments.get("models"):
-        return arguments
-    if not arguments.get("score"):
-        raise ValueError("--score must name the column of the score.")
     return arguments
 
 

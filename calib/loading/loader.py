@@ -315,15 +315,20 @@ def _assessed(
 ) -> dict[str, Predictions]:
     mapping = for_test_file(mapping, tables[0].tests, given)
     assessment = assess(tables, mapping, name=options.name, strict=options.strict)
-    errors = [problem for problem in assessment.problems if problem.severity == "error"]
+    raise_and_warn(assessment.problems, mapping)
+    return dict(assessment.models)
+
+
+def raise_and_warn(problems: Sequence[Problem], mapping: ColumnMapping) -> None:
+    """Raise an InputError for errors, or issue an InputWarning for each doubt."""
+    errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise with_arguments(errors, mapping)
-    for problem in assessment.problems:
+    for problem in problems:
         issued = problem.severity == "warning" and problem.code in ISSUED_WARNINGS
         if problem.severity == "question" or issued:
             message = _with_argument(problem, mapping)
-            warnings.warn(InputWarning(problem, mapping, message), stacklevel=4)
-    return dict(assessment.models)
+            warnings.warn(InputWarning(problem, mapping, message), stacklevel=5)
 
 
 def as_label_texts(value: object) -> str | tuple[str, ...] | None:

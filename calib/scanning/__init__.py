@@ -19,15 +19,17 @@ from calib.data.cells import ScoreCells
 from calib.data.progress import Progress
 from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
+from calib.loading.building.from_rows import column_guess, refused_guess
 from calib.loading.checking.outcomes import few_rows, other_rate
 from calib.loading.checking.scores import constant, labels_only, swapped
 from calib.loading.file_options import ColumnMapping, CountedColumns, option
-from calib.loading.loader import mapping_of, takes
-from calib.loading.problems import Problem, refuse
+from calib.loading.loader import mapping_of, takes, with_arguments
+from calib.loading.name_patterns import PLAIN_PAIRS
+from calib.loading.problems import Guess, Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
 from calib.numerics.cell_table import MAX_EXACT_SCORES, CellTable
 from calib.scanning.cell_queries import CellCounter
-from calib.scanning.fetching import rows_between, scan_sample
+from calib.scanning.fetching import guessed_columns, rows_between, scan_sample
 from calib.scanning.matrix import screen_view
 from calib.scanning.models import count_models
 from calib.scanning.query import scan_sql
@@ -78,6 +80,11 @@ class ScanOptions(CountedColumns):
         "outcome is whether k is the true class.",
     )
     table: str | None = option(None, "Table of a DuckDB database.")
+    strict: bool = option(
+        False,
+        "Raise an error instead of guessing columns that are not named, or a positive class other "
+        "than 1 or True.",
+    )
     name: str | None = option(None, "Name of the data.")
     n_ranges: int = option(
         5, "Number of ranges into which a slice column with many numbers is cut."
@@ -102,9 +109,12 @@ class ScanOptions(CountedColumns):
 def scan(source: Any, options: ScanOptions) -> Aggregate:
     """Count predictions where they are stored. No rows are returned.
 
-    The result has the same cells as `calib.aggregate` of the same rows. Only the least and the
-    largest score of an entry are those of its whole cell. Files are read by DuckDB in bounded
-    memory. A frame is read by its own engine, with one lazy query per slice column.
+    If the outcome or the score is not named, columns are guessed from a random sample of the rows,
+    as `calib.load` guesses them; the notices of the result say so. If both are named, only the
+    positive label is guessed. The result has the same cells as `calib.aggregate` of the same rows.
+    Only the least and the largest score of an entry are those of its whole cell. Files are read by
+    DuckDB in bounded memory. A frame is read by its own engine, with one lazy query per slice
+    column.
 
     Parameters
     ----------
@@ -126,6 +136,11 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     InputError
         If rows or arguments are not allowed. The message says which argument repairs it. It is a
         ValueError.
+
+    Warns
+    -----
+    InputWarning
+        If columns were guessed and could mean something else, as in `calib.load`.
 
     Examples
     --------
@@ -152,6 +167,11 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     mapping = mapping_of(options, slices=singles)
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         mapping = replace(mapping, score=mapping.score[0])
+    guesses: tuple[Guess, ...] = ()
+    if not (mapping.outcome and mapping.score_columns):
+        mapping, guesses = guessed_columns(source, options.table, mapping)
+    if options.strict and guesses:
+        raise with_arguments([refused_guess(guess) for guess in guesses], mapping)
     one_score = not isinstance(mapping.score, tuple)
     view = options.view or ("class:1" if one_score else "top:1")
     if one_score and view != "class:1":
@@ -166,17 +186,29 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
                 screened = screen_view(rows, mapping, view, options.max_scores)
             else:
                 screened = screen(rows, mapping, options.max_scores)
+                if options.strict and mapping.positive is None:
+                    _check_positive(screened, mapping)
             note = zone_note(rows, mapping, data_zone=engine.data_zone)
             screened = replace(screened, zone_note=note)
             counter = CellCounter(screened, mapping, pairs, options.n_ranges, steps)
             name = options.name or source_name
             counted = counter.count(name=name, view_key=view, max_scores=options.max_scores)
-            remarks = _remarks(counted, screened, mapping, counter.warnings.values())
+            remarks = (
+                *(guess.sentence for guess in guesses),
+                *_remarks(counted, screened, mapping, counter.warnings.values()),
+            )
             return replace(counted, noticed={"": remarks} if remarks else {})
 
         work = partial(count_models, rows, mapping, count, steps)
         result = watched(work, engine, steps, options.progress, options.cancel)
     return replace(result, sources=(_fingerprint(result),))
+
+
+def _check_positive(screened: ScreenedRows, mapping: ColumnMapping) -> None:
+    """Refuse a positive label that nobody named, unless it is that of 0 and 1 or true and false."""
+    if {name.casefold() for name in screened.class_names} not in PLAIN_PAIRS:
+        guess = column_guess("positive", screened.positive_name)
+        raise with_arguments([refused_guess(guess)], mapping)
 
 
 def _remarks(

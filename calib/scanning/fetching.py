@@ -14,8 +14,13 @@ from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.loading import load
+from calib.loading.building.from_rows import column_guess
 from calib.loading.file_options import ColumnMapping, Transform
-from calib.loading.problems import refuse
+from calib.loading.guessing.facts import LOOK_ROWS
+from calib.loading.guessing.roles import guess
+from calib.loading.loader import raise_and_warn
+from calib.loading.problems import Guess, InputError, refuse
+from calib.loading.table import make_table
 from calib.scanning.expressions import SCORE, hashed, probability
 from calib.scanning.screening import check_columns, collected, single_row
 from calib.scanning.sources import opened
@@ -23,6 +28,10 @@ from calib.scanning.watching import Steps, watched
 from calib.text import quoted
 
 TEXT = "calib_text"
+NO_PREDICTED_LABELS = (
+    "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
+    "says whether the prediction was right, and choose it as the outcome."
+)
 MIN_SAMPLE_ROWS, DEFAULT_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 100, 200_000, 1_000_000
 N_HASHES = 2**32  # A hash has 8 hexadecimal digits.
 
@@ -138,6 +147,36 @@ def scan_sample(
         origin = replace(predictions.origin or Origin(), file=Path(source).name)
         predictions = replace(predictions, origin=origin)
     return sample.with_origin(predictions)
+
+
+def guessed_columns(
+    source: Any, table: str | None, given: ColumnMapping
+) -> tuple[ColumnMapping, tuple[Guess, ...]]:
+    """The columns that `calib.load` guesses from a random sample of the rows, and these guesses.
+
+    A label that counts as positive is not among them, because a sample may lack another label.
+    """
+    frame = _looked_at(source, table)
+    found = guess(make_table(frame, list(frame.columns), name="source"), given)
+    raise_and_warn(found.open_doubts, found)
+    if found.predicted is not None:
+        raise refuse("predicted", NO_PREDICTED_LABELS)
+    if found.negative is None:
+        found = replace(found, positive=given.positive)
+    fields, reasons = found.changed(given), dict(found.reasons)
+    guesses = [column_guess(name, fields[name], reasons.get(name, "")) for name in fields]
+    return replace(found, doubts=()), tuple(guesses)
+
+
+def _looked_at(source: Any, table: str | None) -> pd.DataFrame:
+    try:
+        return sampled_rows(source, LOOK_ROWS, table=table).frame
+    except InputError as error:
+        if error.problems[0].code != "no-sample":
+            raise
+    with opened(source, table) as (rows, _, _):
+        # Most rows equal another one, so the first ones show as much as others.
+        return collected(rows.head(LOOK_ROWS)).to_pandas()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import calib
-from calib.loading import InputError
+from calib.loading import InputError, InputWarning
 from tests.scanning.conftest import drawn
 
 
@@ -19,6 +19,73 @@ def rows(n: int = 400, **columns: Any) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     score = rng.random(n)
     return pd.DataFrame({"y": (rng.random(n) < score).astype(int), "p": score} | columns)
+
+
+NAMELESS: list[tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = [
+    (lambda d: d.assign(site=np.where(d.p > 0.5, "north", "south")), ""),
+    (lambda d: d.assign(y=np.where(d.y, "yes", "no"), pred=np.where(d.p > 0.5, "yes", "no")), ""),
+    (lambda d: d.assign(q=1.0 - d.p), ""),
+    (lambda d: d.assign(sample_weight=1.0 + d.y), ""),
+    (lambda d: d.sort_values("y"), ""),
+    (lambda d: pd.concat([d.round(1)] * 30), ""),
+    (lambda d: d.rename(columns={"y": "sick"}).assign(married=d.y.to_numpy()[::-1]), "outcome"),
+    (lambda d: d.assign(y=(d.p > 0.5) * 1).rename(columns={"y": "status"}), "no-outcomes"),
+]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(("change", "code"), NAMELESS)
+def test_columns_that_are_not_named_are_read_as_load_reads_them(
+    change: Callable[[pd.DataFrame], pd.DataFrame], code: str, engine: str
+) -> None:
+    data = change(rows())
+    source = data if engine == "duckdb" else pl.from_pandas(data).lazy()
+    if code:
+        errors = []
+        for read in (calib.load, calib.scan):
+            with pytest.raises(InputError) as caught:
+                read(data if read is calib.load else source)
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+        assert code in caught.value.problems[0].code
+        return
+    loaded, counted = calib.load(data), calib.scan(source)
+    assert counted.n_rows == len(loaded)
+    names = (loaded.outcome_name, loaded.score_name, loaded.class_names)
+    assert (counted.outcome_name, counted.score_name, counted.class_names) == names
+    assert counted.columns == tuple(loaded.columns)
+    said = " ".join(counted.noticed[""])
+    assert f"outcome column was assumed to be `{loaded.outcome_name}`" in said
+    with pytest.raises(InputError) as strict:
+        calib.scan(source, strict=True)
+    assert all(one.code.startswith("guessed-") for one in strict.value.problems)
+
+
+def test_strict_refuses_what_nobody_named() -> None:
+    data = rows()
+    named: dict[str, Any] = {"outcome": "y", "score": "p", "strict": True}
+    assert calib.scan(data, **named).n_rows == 400
+    words = data.assign(y=np.where(data.y, "yes", "no"))
+    assert refused(words, strict=True).problems[0].code == "guessed-positive"
+    assert calib.scan(words, positive="yes", **named).positive_name == "yes"
+    with pytest.raises(InputError, match="outcome='y'"):
+        calib.analyze(data, strict=True)
+
+
+def test_a_doubt_about_a_column_is_told() -> None:
+    with pytest.warns(InputWarning, match="row weights"):
+        calib.scan(rows(weight=np.ones(400) + np.arange(400)))
+
+
+def test_rows_that_are_right_or_wrong_are_not_counted() -> None:
+    data = rows()
+    label = np.where(data.p > 0.5, "yes", "no")
+    gold = np.where(data.y, "yes", "no")
+    confidence = data.p.where(data.p > 0.5, 1.0 - data.p)
+    source = pd.DataFrame({"gold": gold, "pred": label, "confidence": confidence})
+    with pytest.raises(InputError) as caught:
+        calib.scan(source)
+    assert caught.value.problems[0].code == "predicted"
 
 
 def refused(source: Any, **given: Any) -> InputError:

@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from calib.scanning.connections import Connection
     from calib.scanning.fetching import Sample
 
-NO_PREDICTED_LABELS = (
-    "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
-    "says whether the prediction was right, and choose it as the outcome."
-)
 ALL_DRAWN = "The source has no more rows than the sample: these are all of them."
 
 
@@ -76,6 +72,7 @@ class Connected:
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """Raises InputError if the columns do not fit the mapping, or there is no answer."""
         from calib.scanning import scan
+        from calib.scanning.fetching import NO_PREDICTED_LABELS
 
         mapping = self.mapping
         if mapping.predicted is not None:
