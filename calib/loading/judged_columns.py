@@ -14,6 +14,7 @@ from calib.loading import name_patterns as names
 from calib.loading.file_options import option
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
+from calib.loading.table import Table
 from calib.text import joined, listed, quoted
 
 SCORE, GOLD = "score", "gold"
@@ -59,6 +60,34 @@ class JudgedColumns:
         if self.score is None or isinstance(self.score, str):
             return (self.score,) if self.score else ()
         return tuple(self.score)
+
+
+def judged_tables(tables: Sequence[Table]) -> tuple[Table, Table | None] | None:
+    """The rows of a judge and the table of gold labels, if tables that were dropped are these.
+
+    A judge scores every row, and people label at most half of them. A name must say that there is a
+    judge, or that the labels are those of people.
+    """
+    if any(table.log or table.tests is not None for table in tables):
+        return None
+    if len(tables) == 1:
+        return (tables[0], None) if _few_labels(tables[0].frame, tables[0].frame) else None
+    pairs = (tables, tables[::-1]) if len(tables) == 2 else ()
+    for rows, gold in pairs:
+        has_id = _id_column(rows.frame, gold.frame, JudgedColumns()) is not None
+        if has_id and _few_labels(rows.frame, gold.frame):
+            return rows, gold
+    return None
+
+
+def _few_labels(frame: pd.DataFrame, labels: pd.DataFrame) -> bool:
+    certain = [_by_name(frame, set(), names.JUDGE_NAMES[:1])]
+    certain.append(_by_name(labels, set(), names.GOLD_NAMES[:1]))
+    score = certain[0] or _by_name(frame, {certain[1]}, (*names.JUDGE_NAMES, *names.SCORE_NAMES))
+    label = certain[1] or _by_name(labels, {score}, (*names.GOLD_NAMES, *names.OUTCOME_NAMES))
+    if not any(certain) or score is None or label is None or frame[score].isna().any():
+        return False
+    return 0 < 2 * int(labels[label].notna().sum()) <= len(frame)
 
 
 def guessed_columns(

@@ -5,12 +5,14 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
 from calib.loading import read
+from calib.loading.judged_columns import judged_tables
 from calib.loading.judged_example import judged_example
 from calib.ui.pages.judge import csv_of_next_rows, width_sentence
 from calib.ui.session.judging import Judging
@@ -59,6 +61,37 @@ def shown(judged: pd.DataFrame, gold: pd.DataFrame | None = None, **columns: obj
         judging = judging.with_table(read(gold), gold=True)
     session.judging = judging.having(**columns)
     return start("Judge", session)
+
+
+@pytest.mark.parametrize("in_one_file", [True, False])
+def test_tables_of_a_judge_that_are_dropped_anywhere_open_its_page(in_one_file: bool) -> None:
+    judged, gold = tables()
+    files = {"judged.csv": judged, "gold.csv": gold}
+    if in_one_file:
+        files = {"judged.csv": judged.merge(gold, how="left", on="id")}
+    contents = [(name, frame.to_csv(index=False).encode(), "") for name, frame in files.items()]
+    app = start("Data", m="platt")
+    app.file_uploader[0].set_value(contents).run()
+    assert not app.exception
+    session = session_of(app)
+    assert session.page == "Judge"
+    assert session.upload is None
+    (rows,) = session.judging.parts.rows.values()
+    assert (len(rows.score), int(np.isfinite(rows.outcome).sum())) == (600, 120)
+
+
+def test_other_tables_are_not_those_of_a_judge() -> None:
+    judged, gold = tables()
+    every = judged.merge(gold, how="left", on="id")
+    others = {
+        "labels in all rows": [every.assign(label="pass")],
+        "no name of a judge": [every[["id", "label"]].assign(score=judged["judge_score"])],
+        "no labels": [judged],
+        "rows without a score": [every.assign(judge_score=[np.nan, *judged["judge_score"][1:]])],
+        "two judges": [judged, judged],
+    }
+    found = {name: judged_tables([read(f) for f in frames]) for name, frames in others.items()}
+    assert found == dict.fromkeys(others)
 
 
 def test_it_opens_on_an_example_that_is_said_to_be_one():

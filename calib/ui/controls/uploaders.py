@@ -17,6 +17,7 @@ from calib.data.aggregate import Aggregate
 from calib.data.progress import Progress
 from calib.loading import MAX_BYTES, ColumnMapping, FileFormat, InputError, Problem, Table
 from calib.loading.joining import joined
+from calib.loading.judged_columns import judged_tables
 from calib.loading.logs import combined
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
@@ -24,7 +25,7 @@ from calib.text import listed, plain, sentence
 from calib.ui.controls.widgets import ask, download, field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS, SEGMENTED
-from calib.ui.session.judging import Unread
+from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.memo import Unkeyed
 from calib.ui.session.middleware import THIS_MACHINE
 from calib.ui.session.page_list import PAGES
@@ -145,6 +146,9 @@ def _show_example() -> None:
 
 def uploader(session: Session, place: Place, label: str, prefix: str = "") -> None:
     """A second uploader of a page has a `prefix` for its keys."""
+    if session.opens_judge:
+        session.opens_judge = False
+        st.switch_page(PAGES["Judge"])
     key = f"{prefix}data_file" if place == "data" else "data_test_file"
     with st.container(key=key):
         dropped = st.file_uploader(
@@ -164,7 +168,7 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
         receive(session, [(file.name, file.getvalue()) for file in files], place)
     remove_files(files)
     session.n_reads += 1
-    if session.page != "Data" and _asks(session):
+    if session.page != "Data" and not session.opens_judge and _asks(session):
         st.switch_page(PAGES["Data"])
     st.rerun()
 
@@ -255,6 +259,9 @@ def receive(
             # A team that drops the same file reads it once.
             contents = tuple((name, sha256(data).digest()) for name, data in files)
             upload = session.memo(read, contents, written, add=add)
+            if isinstance(upload, Judging):
+                session.judging, session.opens_judge, session.file_problems = upload, True, ()
+                return
             if session.upload is not None:
                 session.reset(MODELS)
             session.receive(upload)
@@ -272,7 +279,8 @@ def receive(
     except Exception:
         log.exception("A file could not be read")
         session.file_problems = (UNREADABLE,)
-    cancel.withdraw()
+    finally:
+        cancel.withdraw()
 
 
 def _uploaded(
@@ -282,10 +290,12 @@ def _uploaded(
     add: bool,
     files: Sequence[tuple[str, bytes]],
     progress: Progress,
-) -> Upload:
+) -> Upload | Judging:
     counts, tables = _read(files, written, progress)
     if counts and tables:
         raise refuse("counts-and-rows", COUNTS_ALONE)
+    if judged := judged_tables(tables):
+        return Judging.of(*judged)
     return Upload.of_counts(counts, add=add) if counts else Upload.of(*joined(combined(tables)))
 
 

@@ -35,6 +35,12 @@ class Judging:
     unread: Mapping[bool, Unread] = field(default_factory=dict)  # By whether it has gold labels.
     shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
 
+    @classmethod
+    def of(cls, judged: Table, gold: Table | None) -> Judging:
+        """Judged rows, and their gold labels if these are in another table."""
+        judging = cls().with_table(judged, gold=False)
+        return judging if gold is None else judging.with_table(gold, gold=True)
+
     def with_table(self, table: Table, *, gold: bool) -> Judging:
         """With another table. The meaning of columns is guessed again."""
         changed = replace(self, gold=table) if gold else replace(self, judged=table)

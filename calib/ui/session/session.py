@@ -101,6 +101,7 @@ class Session:
     # A table that was not counted, and the problems; without a problem it was cancelled.
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
     judging: Judging = field(default_factory=Judging)  # The tables and choices of the page Judge.
+    opens_judge: bool = False  # Whether dropped tables are a judge's, which its page shows.
     changed_since: str = ""  # A sentence about what a refresh of the source has changed.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
