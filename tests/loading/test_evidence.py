@@ -26,6 +26,9 @@ CONFIDENCE = np.maximum(P, OTHER)
 RIGHT = (PREDICTED == Y).astype(int)
 WORDS = np.array(["no", "yes"])
 FEATURE = RNG.integers(0, 2, N)
+# Facts that are no outcomes, and on which the scores depend a little.
+STEEP = (RNG.random(N) < 0.7 + 0.2 * P).astype(int)
+UNSURE = RNG.random(N) < 1.6 - 1.5 * CONFIDENCE
 
 
 def read_of(found: Predictions) -> tuple[str, str]:
@@ -146,6 +149,26 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     ),
     "no score": ({"y": Y, "sex": WORDS[FEATURE]}, "no-score"),
     "two facts": ({"sick": Y, "married": FEATURE, "risk": P}, "which-outcome"),
+    "two facts that the score does not predict": (
+        {"owner": FEATURE, "online": 1 - FEATURE[::-1], "risk": P},
+        "no-outcomes",
+    ),
+    "features on which the score depends, beside predicted labels": (
+        {"senior": STEEP, "owner": FEATURE, "prediction": PREDICTED, "probability": P},
+        "no-outcomes",
+    ),
+    "a decision, and the confidence in something else": (
+        {"escalated": UNSURE, "confidence": CONFIDENCE, "topic": WORDS[FEATURE]},
+        "no-outcomes",
+    ),
+    "texts of which none repeats": (
+        {
+            "question": [f"Will it rain on day {i}?" for i in range(30)],
+            "a": P[:30],
+            "b": OTHER[:30],
+        },
+        "no-outcome",
+    ),
     "predicted labels as scores": ({"y": Y, "prediction": PREDICTED}, "labels-only"),
     "outcomes with one label": (
         {"y": np.where(Y, "x", None), "p": P},
@@ -307,6 +330,23 @@ def test_small_scores_beside_a_column_near_1_are_read(name: str) -> None:
     trust = (1.0 - rng.random(N) / 200).round(4)
     found = load(pd.DataFrame({"is_fraud": rare, name: (P / 100).round(5), "device_trust": trust}))
     assert (found.outcome_name, found.score_name) == ("is_fraud", name)
+
+
+def test_percentages_fit_an_outcome_as_probabilities_do() -> None:
+    frame = pd.DataFrame({"married": FEATURE, "sick": Y, "risk": 100.0 * P})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    assert asked.value.problems[0].choices[0].arguments["outcome"] == "sick"
+
+
+def test_a_score_without_a_telling_name_is_offered_if_it_fits_better() -> None:
+    frame = pd.DataFrame({"actual": Y, "team_log_odds": 3.0 * FEATURE + OTHER, "stacker": P})
+    with pytest.warns(InputWarning) as caught:
+        found = load(frame)
+    assert read_of(found) == TRUTH
+    problem = caught[0].message.problem  # type: ignore[union-attr]
+    assert problem.code == "which-score"
+    assert problem.choices[0].arguments["score"] == "stacker"
 
 
 def test_empty_cells_are_negative_only_if_a_person_says_so() -> None:

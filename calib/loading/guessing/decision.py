@@ -131,6 +131,30 @@ def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping with outcome, score and positive label, as far as they are known."""
     predicted, unclear, outcomes = _candidates_for_outcome(facts, mapping)
     facts.predicted |= predicted.keys()
+    readings = _readings(facts, mapping, outcomes, predicted)
+    hinted = predicted and outcomes.rank >= HINT_RANK
+    if not readings or (hinted and not any(one.informative for one in readings)):
+        reading = _without_outcome(facts, mapping, predicted)
+    elif len(readings) > 1 and outcomes.rank > TRUTH_RANK and not _any_fits(readings, predicted):
+        reading = _none_fits(readings)
+    elif len(readings) > 1 or (hinted and not readings[0].clear):
+        reading = _several_outcomes(readings)
+    elif mapping.outcome is None:
+        reading = _only_outcome(facts, mapping, readings[0], outcomes)
+    else:
+        reading = readings[0]
+    if why := unclear.get(str(reading.outcome)):
+        doubt = Doubt("outcome", perhaps_predicted(str(reading.outcome), why))
+        reading = replace(reading, doubts=(*reading.doubts, doubt))
+    for column in (reading.outcome, reading.score, reading.predicted):
+        facts.take(column)
+    return reading.mapped(mapping)
+
+
+def _readings(
+    facts: Facts, mapping: ColumnMapping, outcomes: Outcomes, predicted: Iterable[str]
+) -> list[Reading]:
+    """A reading for each column that may be the outcome."""
 
     def readings_of(columns: Iterable[str]) -> list[Reading]:
         return [_reading(facts, mapping, column) for column in columns]
@@ -147,21 +171,7 @@ def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
         rivals = readings_of(column for column in rest if column not in outcomes.best)
         least = max(one.skill for one in readings) + CLEARLY_BETTER
         readings += [one for one in rivals if one.informative and one.skill > least]
-    hinted = predicted and outcomes.rank >= HINT_RANK
-    if not readings or (hinted and not any(one.informative for one in readings)):
-        reading = _without_outcome(facts, mapping, predicted)
-    elif len(readings) > 1 or (hinted and not readings[0].clear):
-        reading = _several_outcomes(readings)
-    elif mapping.outcome is None:
-        reading = _only_outcome(facts, mapping, readings[0], outcomes)
-    else:
-        reading = readings[0]
-    if why := unclear.get(str(reading.outcome)):
-        doubt = Doubt("outcome", perhaps_predicted(str(reading.outcome), why))
-        reading = replace(reading, doubts=(*reading.doubts, doubt))
-    for column in (reading.outcome, reading.score, reading.predicted):
-        facts.take(column)
-    return reading.mapped(mapping)
+    return readings
 
 
 def _candidates_for_outcome(
@@ -176,11 +186,27 @@ def _candidates_for_outcome(
     return predicted, unclear, _outcomes(facts, mapping, predicted)
 
 
+def _any_fits(readings: Sequence[Reading], predicted: Iterable[str]) -> bool:
+    """Whether the scores predict any of the outcomes.
+
+    Scores that are not calibrated can be worse than the base rate. Beside predicted labels such
+    outcomes do not count, because the scores of other outcomes often depend on features.
+    """
+    return any(
+        one.fit is None or one.skill > 0.0 or (not predicted and one.fit.auc > 0.5 and one.clear)
+        for one in readings
+    )
+
+
 def _only_outcome(
     facts: Facts, mapping: ColumnMapping, reading: Reading, outcomes: Outcomes
 ) -> Reading:
     """The reading, unless its column is probably another fact."""
-    if outcomes.rank == UNNAMED and not reading.informative and _others(facts, reading, mapping):
+    values, fit = _values(facts, mapping, reading), reading.fit
+    # The confidence of predictions is not lower for those that are right.
+    low = fit is not None and fit.auc < 0.5 and values is not None and is_confidence(values, 2)
+    unfit = low or not reading.informative
+    if outcomes.rank == UNNAMED and unfit and _others(facts, reading, mapping):
         two = facts[str(reading.outcome)].two
         return _no_outcome(reading) if two else _without_outcome(facts, mapping, {})
     reading.reasons["outcome"] = REASONS["name" if outcomes.rank < UNNAMED else "only"]
@@ -216,11 +242,10 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
     ]
     if any(_score_rank(name) < UNNAMED for name in unit):
         return unit
-    pairs = any(pairs_of([(name, facts[name]) for name in unit]))
-    if not by_name:
+    if not by_name and _of_text(facts, columns):
         # A column with the name of scores and other cells than numbers is reported as such.
-        return [] if not pairs and _of_text(facts, columns) else unit
-    return [*unit, *by_name] if pairs else by_name
+        return unit if any(pairs_of([(name, facts[name]) for name in unit])) else []
+    return [*unit, *by_name]
 
 
 def _predicted(facts: Facts, mapping: ColumnMapping) -> tuple[dict[str, str], dict[str, str]]:
@@ -327,6 +352,7 @@ def _label_like(facts: Facts, column: str) -> bool:
     return (
         column_facts.few
         and column_facts.distinct > 1
+        and not column_facts.unique
         and not column_facts.fractional
         and not other_role
     )
@@ -419,10 +445,24 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
         fitted.sort(key=lambda one: one.skill, reverse=True)
         return _several_scores(fitted, best)
     chosen = replace(fitted[0], positive=tops[0].positive)
+    rest = {
+        name: _with_fit(facts, mapping, _with_positive(facts, mapping, one))
+        for name, (_, one) in candidates.items()
+        if name != chosen.score
+    }
+    # Of two columns without telling names, one can depend on the other as features do.
+    tells = mapping.outcome is not None or _outcome_rank(reading.outcome) < UNNAMED
+    better = [
+        one
+        for name, one in rest.items()
+        if one.skill > CLEARLY_BETTER and (tells or candidates[name][0] < UNNAMED)
+    ]
+    if chosen.skill <= 0.0 and better:
+        better.sort(key=lambda one: one.skill, reverse=True)
+        return _several_scores([*better, chosen], UNNAMED)
+    # Few features predict the outcome better than the base rate.
     others = [
-        name
-        for name, (rank, one) in candidates.items()
-        if name != chosen.score and (rank < UNNAMED or _fits(facts, mapping, one))
+        name for name, one in rest.items() if candidates[name][0] < UNNAMED or one.skill > 0.0
     ]
     uninformative = chosen.fit is not None and not chosen.fit.informative
     if best == UNNAMED and uninformative and len(labels) == 2 and _others(facts, chosen, mapping):
@@ -466,12 +506,6 @@ def _candidates(
         candidates = {n: one for n, one in candidates.items() if n not in of_pairs}
         candidates |= _of_pairs(facts, mapping, reading, pairs)
     return candidates
-
-
-def _fits(facts: Facts, mapping: ColumnMapping, reading: Reading) -> bool:
-    """Whether scores predict the outcome better than the base rate, as few features do."""
-    fit = _with_fit(facts, mapping, _with_positive(facts, mapping, reading)).fit
-    return fit is not None and fit.skill > 0.0
 
 
 def _with_positive(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
@@ -723,6 +757,18 @@ def which_predicted(facts: Facts, mapping: ColumnMapping, columns: Sequence[str]
         for one in fitted[:MAX_OFFERED]
     )
     return error("which-predicted", text, choices=choices)
+
+
+def _none_fits(readings: Sequence[Reading]) -> Reading:
+    """Refuse columns that may be the outcome, none of which the scores predict."""
+    score = readings[0].score
+    text = (
+        f"The columns {listed([str(one.outcome) for one in readings], 5)} may each be the outcome, "
+        f"but {quoted(score)} does not predict any of them, so the file may have no outcomes. "
+        f"{ADD_OUTCOMES} If one of these columns does say what happened, choose it as the outcome."
+    )
+    doubt = Doubt("outcome", error("no-outcomes", text))
+    return Reading(None, score, doubts=(doubt,))
 
 
 def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, str]) -> Reading:

@@ -88,6 +88,8 @@ def fit_of(positive: BoolArray, is_known: BoolArray, scores: FloatArray) -> Fit:
         negatives = rows - positives
         below = np.cumsum(negatives) - negatives
         auc = float(positives @ (below + 0.5 * negatives) / (rate * n * (1.0 - rate) * n))
+        if s[0] >= 0.0 and 10.0 < s[-1] <= 100.0:
+            s = s / 100.0  # Percentages have a skill too. Ratings end at 10.
         if s[0] >= 0.0 and s[-1] <= 1.0:
             ks = float(np.abs(np.cumsum(np.add.reduceat(y - s, starts))).max() / n)
             skill = 1.0 - float(np.mean((y - s) ** 2)) / (rate * (1.0 - rate))
