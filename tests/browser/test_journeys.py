@@ -160,7 +160,7 @@ def test_a_question_and_its_button(page: Page, tmp_path: Path):
     expect(by_key(page, "repair_percent")).to_have_count(0)
     # Nothing is concluded before the answer.
     go(page, "Compare")
-    question = by_key(page, "question").get_by_role("button")
+    question = by_key(page, "question_choose").get_by_role("button")
     expect(question).to_have_count(2)
     expect(page.locator("svg.plot, .js-plotly-plot, .metric-table")).to_have_count(0)
     question.filter(has_text=f"{positive.mean():.1%} positive").click()

@@ -346,14 +346,22 @@ def question(session: Session) -> bool:
     if upload is None or upload.question is None:
         return False
     asked = upload.question
-    if session.page != "Data":  # The Data page's own heading says this.
+    elsewhere = session.page != "Data"  # The Data page's own heading says this.
+    if elsewhere:
         st.markdown(f"## One question about {plain(upload.name)} before the result")
     st.markdown(asked.sentence)
-    with st.container(horizontal=True, key="question"):
-        for number, (label, answer) in enumerate(repairs(asked, upload.mapping)):
-            given, text = (session, answer), sentence(label)
-            st.button(text, f"choose_{number}", on_click=state.map_anew, args=given)
+    _answers(session, repairs(asked, upload.mapping), "choose")
+    if elsewhere:
+        st.page_link(PAGES["Data"], label="Look at the columns and the first rows")
     return True
+
+
+def _answers(session: Session, answers: Sequence[tuple[str, ColumnMapping]], key: str) -> None:
+    """Draw a button per answer to a question. None is in colour, because a person must know it."""
+    with st.container(horizontal=True, key=f"question_{key}"):
+        for number, (label, answer) in enumerate(answers):
+            given, text = (session, answer), sentence(label)
+            st.button(text, f"{key}_{number}", on_click=state.map_anew, args=given)
 
 
 def of_upload(session: Session) -> None:
@@ -367,6 +375,10 @@ def of_upload(session: Session) -> None:
         if key in drawn:
             key = f"{key}_{len(drawn)}"
         drawn.add(key)
+        if problem.severity == "error" and problem.choices:
+            st.markdown(problem.sentence)
+            _answers(session, repairs(problem, upload.mapping), key)
+            continue
         draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
         draw(problem.sentence)
         repair(session, problem, key)
@@ -404,7 +416,7 @@ def answer_buttons(
     """Draw a button per answer. With `one`, only the first is in colour: no answer is required."""
     if not answers:
         return
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=f"answers_{key}"):
         for number, (label, answer) in enumerate(answers):
             look: Any = {"kind": "secondary"} if one and number else {}
             repair_button(label, f"{key}_{number}", on_click, session, *more, answer, **look)
@@ -431,6 +443,9 @@ def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
                 receive(session, files, place, replace(written, **arguments))
 
 
+SHEET_PIXELS = 280
+
+
 def layout(session: Session) -> None:
     """Choose the sheet of a workbook, and whether its first line, or that of a text, has names."""
     upload = session.upload
@@ -441,14 +456,8 @@ def layout(session: Session) -> None:
         book = session.workbook
         if book is not None and table.sheets and book[0] == table.file:
             take = partial(_read_sheet, session)
-            ask(
-                st.selectbox,
-                "data_sheet",
-                table.sheets[0],
-                take,
-                label="Sheet",
-                options=table.sheets,
-            )
+            look = {"label": "Sheet", "options": table.sheets, "width": SHEET_PIXELS}
+            ask(st.selectbox, "data_sheet", table.sheets[0], take, **look)
         if table.header is not None:
             ask(
                 SEGMENTED,

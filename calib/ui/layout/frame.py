@@ -58,7 +58,8 @@ def begin(title: str) -> Session:
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
-    if matrix is not None and title not in WITHOUT_VIEW:
+    asked = session.upload is not None and session.upload.question is not None
+    if matrix is not None and title not in WITHOUT_VIEW and not asked:
         widgets.view(session, matrix)
     return session
 

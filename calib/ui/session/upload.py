@@ -219,6 +219,12 @@ class Upload:
         return next((problem for problem in self.problems if problem.severity == "question"), None)
 
     @property
+    def asks(self) -> bool:
+        """Whether a question is open: a doubt, or an error whose answers are known."""
+        errors = [problem for problem in self.problems if problem.severity == "error"]
+        return self.question is not None or (bool(errors) and bool(errors[0].choices))
+
+    @property
     def predictions(self) -> Data | None:
         """Predictions of the only or first model, or None while there is an error."""
         return next(iter(self.models.values()), None)

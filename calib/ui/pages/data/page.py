@@ -89,7 +89,7 @@ def heading(session: Session) -> str:
     if upload is None:
         return "One row per prediction: an outcome (0/1 or yes/no) and a probability"
     name = plain(upload.files)
-    if upload.question is not None:
+    if upload.asks:
         return f"{name}: answer one question to see the result"
     if not upload.models:
         return f"{name} cannot be analysed yet"
