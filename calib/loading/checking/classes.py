@@ -37,7 +37,8 @@ def class_question(mapping: ColumnMapping, classes: Classes, labels: Labels) -> 
     )
     complete = classes.readings[0].complete
     read = "They were read as" if complete else "They may mean"
-    text = f"{why_doubtful(classes, labels)} {read} {'; or '.join(sentences)}. Choose which."
+    ask = "Choose which." if len(choices) > 1 else "Is that right?"
+    text = f"{why_doubtful(classes, labels)} {read} {'; or '.join(sentences)}. {ask}"
     return (question if complete else error)("class-order", text, choices=choices)
 
 

@@ -352,7 +352,8 @@ def question(session: Session) -> bool:
     st.markdown(asked.sentence)
     _answers(session, repairs(asked, upload.mapping), "choose")
     if elsewhere:
-        st.page_link(PAGES["Data"], label="Look at the columns and the first rows")
+        label = "Look at the columns and the first rows"
+        st.page_link(PAGES["Data"], label=label, icon=":material/table:")
     return True
 
 
