@@ -78,6 +78,9 @@ def test_tables_of_a_judge_that_are_dropped_anywhere_open_its_page(in_one_file: 
     assert session.upload is None
     (rows,) = session.judging.parts.rows.values()
     assert (len(rows.score), int(np.isfinite(rows.outcome).sum())) == (600, 120)
+    press(go(app, "Judge"), "as_predictions")
+    assert (session.judging.judged, session.page) == (None, "Data")
+    assert session.upload is not None
 
 
 def test_other_tables_are_not_those_of_a_judge() -> None:

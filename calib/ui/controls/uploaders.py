@@ -259,14 +259,7 @@ def receive(
             # A team that drops the same file reads it once.
             contents = tuple((name, sha256(data).digest()) for name, data in files)
             upload = session.memo(read, contents, written, add=add)
-            if isinstance(upload, Judging):
-                session.judging, session.opens_judge, session.file_problems = upload, True, ()
-                return
-            if session.upload is not None:
-                session.reset(MODELS)
-            session.receive(upload)
-            if len(files) == 1 and upload.tables and upload.table.sheets:
-                session.workbook = (*files[0], written)
+            _take(session, upload, files, written)
         elif session.upload is not None:
             _, tables = _read(files, written, progress)
             if not tables:
@@ -281,6 +274,22 @@ def receive(
         session.file_problems = (UNREADABLE,)
     finally:
         cancel.withdraw()
+
+
+def _take(
+    session: Session,
+    upload: Upload | Judging,
+    files: Sequence[tuple[str, bytes]],
+    written: FileFormat,
+) -> None:
+    if isinstance(upload, Judging):
+        session.judging, session.opens_judge, session.file_problems = upload, True, ()
+        return
+    if session.upload is not None:
+        session.reset(MODELS)
+    session.receive(upload)
+    if len(files) == 1 and upload.tables and upload.table.sheets:
+        session.workbook = (*files[0], written)
 
 
 def _uploaded(

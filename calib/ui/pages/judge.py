@@ -15,6 +15,7 @@ from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.words import undrawn
 from calib.loading import Table
+from calib.loading.joining import joined
 from calib.loading.judged_columns import SCALES
 from calib.loading.judged_example import judged_example
 from calib.reports.contents.judged import why_no_report
@@ -33,8 +34,10 @@ from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
 from calib.ui.session import choices
 from calib.ui.session.judging import Judging, Unread
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.results import judge_report, judged_analysis
 from calib.ui.session.session import Session
+from calib.ui.session.upload import Upload
 
 MAX_DISAGREEMENTS = 500
 NO_COLUMN = "–"
@@ -48,6 +51,9 @@ READING = f"""
 - **PPI++** is [prediction-powered inference](https://arxiv.org/abs/2311.01453) as ppi-python has
   it. With few labels its interval is too short.
 """
+AS_JUDGED = (
+    "{} has scores of a judge and few labels, so the judge is compared with the labels here."
+)
 ROLES: Mapping[str, str] = {
     "score": "Judge's score",
     "outcome": "Gold label",
@@ -67,6 +73,7 @@ def page() -> None:
         with st.container(key="answer_judge"):
             st.html(judged.section(shown, is_example=session.judging.judged is None))
     data_line(session)
+    as_predictions(session)
     problems(session)
     if shown is None:
         return
@@ -116,6 +123,20 @@ def data_line(session: Session) -> None:
             column_control(session, role, label, judging.judged)
         meaning(session)
         st.button("Show the example", key="judge_example", on_click=show_example, args=(session,))
+
+
+def as_predictions(session: Session) -> None:
+    """Say why tables that were dropped on another page are here, and offer to read them there."""
+    judging = session.judging
+    if not judging.elsewhere or judging.judged is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(AS_JUDGED.format(plain(judging.judged.name)), width="content")
+        if st.button("Read the labelled rows as predictions", key="as_predictions"):
+            tables = [judging.judged, *([] if judging.gold is None else [judging.gold])]
+            session.judging = Judging()
+            session.take(Upload.of(*joined(tables)))
+            st.switch_page(PAGES["Data"])
 
 
 def receive(session: Session, key: str, label: str, *, gold: bool) -> None:

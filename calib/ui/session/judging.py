@@ -35,17 +35,22 @@ class Judging:
     unread: Mapping[bool, Unread] = field(default_factory=dict)  # By whether it has gold labels.
     shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
 
+    elsewhere: bool = False  # Whether the tables were dropped on another page.
+
     @classmethod
     def of(cls, judged: Table, gold: Table | None) -> Judging:
-        """Judged rows, and their gold labels if these are in another table."""
+        """Judged rows that were dropped anywhere, and their gold labels if in another table."""
         judging = cls().with_table(judged, gold=False)
-        return judging if gold is None else judging.with_table(gold, gold=True)
+        if gold is not None:
+            judging = judging.with_table(gold, gold=True)
+        return replace(judging, elsewhere=True)
 
     def with_table(self, table: Table, *, gold: bool) -> Judging:
         """With another table. The meaning of columns is guessed again."""
         changed = replace(self, gold=table) if gold else replace(self, judged=table)
         others = {of_gold: one for of_gold, one in self.unread.items() if of_gold != gold}
-        return replace(changed, columns=JudgedColumns(), unread=others)._read()
+        changed = replace(changed, columns=JudgedColumns(), unread=others, elsewhere=False)
+        return changed._read()
 
     def having(self, **columns: object) -> Judging:
         """With another meaning of columns."""
