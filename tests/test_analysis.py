@@ -348,6 +348,16 @@ def test_clusters_are_told_and_so_are_few(texts):
     assert by_cluster.verdict.p_adjusted != by_row.verdict.p_adjusted
 
 
+def test_a_recommended_curve_that_falls_is_named(texts):
+    rng = np.random.default_rng(0)
+    score = rng.random(4000)
+    outcome = rng.random(4000) < 0.5 + 0.4 * np.sin(9.0 * score)
+    predictions = calib.Predictions.from_arrays(outcome, score)
+    analysis = calib.analyze(predictions, {"methods": ("logistic", "spline")})
+    assert analysis.recommendation.method == "spline"
+    texts(next(warning for warning in analysis.warnings if "falls" in warning))
+
+
 def test_rising_maps_of_test_rows_change_no_auc_and_flat_ones_do(predictions):
     test = np.arange(2000) % 2 == 0
     split = calib.Predictions.from_arrays(predictions.outcome, predictions.scores, test=test)

@@ -8,8 +8,13 @@ from scipy.stats import norm
 import calib
 from calib.analysis.power import gap_design_effect, shift_power
 from calib.analysis.verdict import judge
+from calib.crossfit.fitting import cross_fit_scores
+from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
+from calib.numerics.binning import quantiles
+from calib.text import significant
 from tests.rare import rare
 
 
@@ -65,6 +70,47 @@ def test_scores_of_exactly_0_and_1_have_a_power_too():
     score = np.repeat([0.0, 0.5, 1.0], 300)
     outcome = np.r_[np.zeros(300), np.arange(300) % 2, np.ones(300)]
     assert 0.0 < shift_power(ScoreCells.from_arrays(outcome, score)).power < 1.0
+
+
+def sloped(n, seed=9, test=None):
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(0, 1.5, n)
+    outcome = (rng.random(n) < expit(0.4 * log_odds)).astype(int)
+    return calib.Predictions.from_arrays(outcome, expit(log_odds), test=test)
+
+
+def test_of_cross_fitted_scores_the_standard_errors_are_stated_and_no_power(texts):
+    analysis = calib.analyze(sloped(4000), {"methods": ("logistic",)})
+    assert analysis.after.answer == "no evidence"
+    assert "detected" not in analysis.after.sentence
+    at = quantiles(analysis.held_out.fitted_on, np.array([0.1, 0.5, 0.9]))
+    errors = analysis.held_out.function_error("logistic", at)
+    # A logistic curve of 4,000 such rows has these standard errors by the information matrix.
+    assert errors == pytest.approx([0.0121, 0.0082, 0.0120], rel=0.4)
+    for error in errors:
+        assert f"±{significant(100 * error, 2)} points" in analysis.after.sentence
+    texts(analysis.after.sentence)
+
+
+def test_the_power_is_stated_for_test_rows_that_no_calibrator_saw():
+    rows = sloped(4000, test=np.arange(4000) % 2 == 1)
+    analysis = calib.analyze(rows, {"methods": ("logistic",)})
+    assert analysis.after.answer == "no evidence"
+    assert "would be detected" in analysis.after.sentence
+
+
+@rare
+def test_stated_standard_errors_are_those_of_fits_to_other_samples():
+    at, methods = expit(1.5 * np.array([-1.28, 0.0, 1.28])), ("logistic", "spline")
+    fits, errors = [], []
+    for seed in range(60):
+        counted = CountedRows.of_rows(sloped(1000, seed).view())
+        held_out = cross_fit_scores(counted, Settings(methods=methods), n_replicates=2)
+        fits.append([held_out.calibrators[key].predict(at) for key in methods])
+        errors.append([held_out.function_error(key, at) for key in methods])
+    stated = np.sqrt(np.mean(np.square(errors), axis=0))
+    # The standard deviation of 60 fits has a standard error of 9%.
+    assert stated == pytest.approx(np.std(fits, axis=0), rel=0.3)
 
 
 def test_a_verdict_without_evidence_says_what_it_could_have_found(texts):

@@ -919,7 +919,7 @@ def test_what_is_recommended_has_a_verdict_of_its_own():
         f"Held-out scores: 5 tests, smallest {smallest} after Holm's correction.",
     )
     assert analysis.after_sentence.startswith(
-        "After Logistic: no evidence of miscalibration. With 3,000 rows, "
+        "After Logistic: no evidence of miscalibration. The correction is known to ±"
     )
     assert analysis.after_sentence.endswith(after.notes[0])
     # Without a recommended calibrator, there is no sentence about its scores.

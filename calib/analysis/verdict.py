@@ -164,6 +164,7 @@ def judge(
     words: ViewWords | None = None,
     classes: Classwise | None = None,
     design_effect: float = 1.0,
+    known: str | None = None,
 ) -> Verdict:
     """Test whether the scores are calibrated, and state the result in a sentence.
 
@@ -173,12 +174,15 @@ def judge(
     if the recommendation, if any, disagrees with the tests, or if no test rejects and there are few
     rows. The default tests, slope and design effect (of the power that is stated if there is no
     evidence) are of independent rows.
+
+    `known` stands in place of the power if the scores come from calibrators that are fitted to rows
+    of the same sample: the tests of such scores have almost no power.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()
     p_adjusted = adjusted(tests, () if classes is None else classes.tested)
     method = advice.method if advice else ""
     if not any(p < SIGNIFICANCE for p in p_adjusted.values()):
-        return _without_rejection(cells, p_adjusted, method, words, design_effect)
+        return _without_rejection(cells, p_adjusted, method, words, design_effect, known)
     rejected = [key for key in tests if p_adjusted[key] < SIGNIFICANCE]
     if rejected:
         if slope is None:
@@ -228,6 +232,7 @@ def _without_rejection(
     method: str,
     words: ViewWords,
     design_effect: float,
+    known: str | None,
 ) -> Verdict:
     if method not in ("", "uncalibrated"):
         sentence = (
@@ -238,9 +243,10 @@ def _without_rejection(
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
         sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
-        n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
-        power = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
-        sentence = f"No evidence of miscalibration. {power}"
+        if known is None:
+            n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
+            known = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
+        sentence = f"No evidence of miscalibration. {known}".rstrip()
         return Verdict("calibrated", sentence, "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from calib.analysis.analysis import MethodResult
 from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.power import gap_design_effect
@@ -13,7 +15,8 @@ from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.crossfit.settings import Settings
-from calib.text import percent, percents
+from calib.numerics.binning import quantiles
+from calib.text import joined, percent, percents, score_percents, significant
 from calib.uncertainty import slope_estimate
 
 
@@ -41,11 +44,15 @@ def verdict_after(
 ) -> Verdict | None:
     """The verdict of the held-out scores of a calibrator, or None if `method` is none.
 
-    It is corrected for all its own tests, and not for the tests before calibration.
+    It is corrected for all its own tests, and not for the tests before calibration. If the
+    calibrators were fitted in folds, it says how well they are known, and no power.
     """
     if method in ("", "uncalibrated") or method not in methods:
         return None
-    verdict = _verdict(held_out, methods[method], settings, None, compared, answers=answers)
+    known = correction_error(held_out, method) if held_out.protocol == "folds" else None
+    verdict = _verdict(
+        held_out, methods[method], settings, None, compared, answers=answers, known=known
+    )
     words = view_words(settings.view) if compared else None
     scores = f"Held-out scores of {words.place} and the classes" if words else "Held-out scores"
     notes = (f"{scores}: {verdict.tested}.", _worse(methods, method, words))
@@ -60,6 +67,7 @@ def _verdict(
     compared: LiveMulticlassComparison | None,
     *,
     answers: bool,
+    known: str | None = None,
 ) -> Verdict:
     cells, slope = held_out.cells[result.key], result.metrics["slope"]
     # A verdict has its own confidence level, independent of the settings.
@@ -78,7 +86,25 @@ def _verdict(
         words=words,
         classes=classes,
         design_effect=gap_design_effect(held_out.view(result.key)),
+        known=known,
     )
+
+
+def correction_error(held_out: CrossFitted, method: str) -> str:
+    """How well a cross-fitted calibrator is known at low, middle and high scores, or "".
+
+    The tests of cross-fitted scores would not find an error of the calibrator: it was fitted to the
+    other rows of the same sample, so the mean gap of all rows is nearly 0 whatever the sample was.
+    """
+    scores = np.unique(quantiles(held_out.fitted_on, np.array([0.1, 0.5, 0.9])))
+    errors = held_out.function_error(method, scores)
+    if errors is None or not np.isfinite(errors).any():
+        return ""
+    known = np.isfinite(errors)
+    places = score_percents(*held_out.calibrators[method].predict(scores[known]).tolist())
+    sizes = (significant(100.0 * error, 2) for error in errors[known].tolist())
+    parts = [f"±{size} points around {place}" for size, place in zip(sizes, places, strict=True)]
+    return f"The correction is known to {joined(parts)} (standard errors)."
 
 
 def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | None) -> str:

@@ -20,6 +20,7 @@ from calib.uncertainty import (
     FoldScores,
     Replicates,
     fold_variance,
+    function_error,
     function_interval,
     unseen_base_rate_variance,
 )
@@ -182,6 +183,20 @@ class CrossFitted:
         of_base_rate = unseen_base_rate_variance(self.rows)
         scored = self.fold_scores[key]
         return function_interval(score, calibrated, scored, points, confidence_level, of_base_rate)
+
+    def function_error(self, key: str, score: FloatArray) -> FloatArray | None:
+        """Standard error of the same function at some scores, as a probability.
+
+        It is NaN where a calibrator gives exactly 0 or 1. A matrix has no function of one score.
+        """
+        fitted = self.calibrators.get(key)
+        if key not in self.fold_scores or not isinstance(fitted, Calibrator):
+            return None
+        points = self.fold_scores["uncalibrated"].score[0]
+        of_base_rate = unseen_base_rate_variance(self.rows)
+        error, _ = function_error(score, self.fold_scores[key], points, of_base_rate)
+        p = fitted.predict(score)
+        return p * (1.0 - p) * error
 
     def fold_variance_of_auc(self, key: str) -> float:
         """The same for the change of AUC; 0 if the calibrators of all folds rank rows equally."""

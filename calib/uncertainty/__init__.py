@@ -5,6 +5,7 @@ from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.fold_noise import (
     FoldScores,
     fold_variance,
+    function_error,
     function_interval,
     unseen_base_rate_variance,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "RowResamples",
     "fit_line",
     "fold_variance",
+    "function_error",
     "function_interval",
     "replicate",
     "replicate_clusters",

@@ -128,6 +128,21 @@ def function_interval(
     >>> low.round(3), high.round(3)
     (array([  nan, 0.337, 0.766]), array([  nan, 0.466, 0.83 ]))
     """
+    error, freedom = function_error(score, folds, points, base_rate_variance)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        half = stdtrit(freedom, upper_end(confidence_level)) * error
+        middle = logit(calibrated)
+        half[~np.isfinite(middle)] = np.nan
+        return expit(middle - half), expit(middle + half)
+
+
+def function_error(
+    score: FloatArray, folds: FoldScores, points: FloatArray, base_rate_variance: float
+) -> tuple[FloatArray, FloatArray]:
+    """Standard error of a calibration function on the log-odds, and its degrees of freedom.
+
+    See `function_interval`.
+    """
     at, first = np.unique(points, return_index=True)
     free = len(folds.score) - 1
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -135,8 +150,4 @@ def function_interval(
         jackknife = np.interp(score, at, spread, left=np.nan, right=np.nan) ** 2
         both = jackknife + base_rate_variance
         # The jackknife's variance is estimated from few folds, that of the base rate from all rows.
-        freedom = free * np.square(both / jackknife)
-        half = stdtrit(freedom, upper_end(confidence_level)) * np.sqrt(both)
-        middle = logit(calibrated)
-        half[~np.isfinite(middle)] = np.nan
-        return expit(middle - half), expit(middle + half)
+        return np.sqrt(both), free * np.square(both / jackknife)

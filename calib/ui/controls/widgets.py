@@ -202,7 +202,7 @@ def epsilon(session: Session, rule: float) -> None:
         session.settings.epsilon is None,
         lambda follows: session.change(choices.EPSILON, None if follows else rule),
         label="Automatic epsilon",
-        help="One order of magnitude below the smallest 1 − score (Lucena 2018).",
+        help="One order of magnitude below the smallest distance of a score from 0 or 1.",
     )
     control(session, choices.EPSILON, value=session.settings.epsilon or rule)
 
