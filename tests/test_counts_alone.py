@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import expit
 
 import calib
 from calib.analysis.decisions import Costs, decide, expected_counts
@@ -159,6 +161,27 @@ def test_periods_of_counted_values_are_those_of_the_rows(values):
     one, other = cut_periods(np.repeat(values, count)), cut_periods(values, count=count * 1.0)
     assert one.names == other.names
     np.testing.assert_array_equal(one.codes, np.repeat(other.codes, count))
+
+
+@pytest.mark.parametrize("seed", common_first([5, 6, 7, 8], [6]))
+def test_clusters_of_rows_counts_and_scans_have_the_same_numbers(seed):
+    rng = np.random.default_rng(seed)
+    group, log_odds = np.repeat(np.arange(400), 4), rng.normal(0, 1.4, 1600)
+    outcome = rng.random(1600) < expit(0.7 * log_odds + rng.normal(0, 0.5, 400)[group])
+    rows = Predictions.from_arrays(outcome, expit(log_odds), group=group)
+    frame = pd.DataFrame(
+        {
+            "outcome": outcome.astype(int),
+            "score": expit(log_odds),
+            # The same clusters have other names, in another order.
+            "person": [f"p{number}" for number in rng.permutation(400)[group]],
+            "site": np.where(group % 3 == 0, "north", "south"),
+        }
+    ).sample(frac=1.0, random_state=seed)
+    scanned = calib.scan(frame, outcome="outcome", score="score", group="person", slices=["site"])
+    expected = calib.analyze(rows, SETTINGS).table()
+    for counts in (calib.aggregate(rows), scanned):
+        pd.testing.assert_frame_equal(calib.analyze(counts, SETTINGS).table(), expected, rtol=1e-9)
 
 
 def test_a_report_of_counts_is_that_of_the_rows_but_for_what_they_are_called(tmp_path):

@@ -12,7 +12,7 @@ from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.binning import bin_between, quantile_cells
+from calib.numerics.binning import bin_between, edge_ends, quantile_cells
 from calib.numerics.isotonic import shrink_certain
 from calib.numerics.splines import steps
 
@@ -89,7 +89,7 @@ class Histogram(Calibrator):
             self.rates_ = shrink_certain(bins.observed, bins.weight, cells.base_rate)
 
     def to_map(self) -> Piecewise:
-        return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
+        return Piecewise(Axis(), steps(edge_ends(self.edges_), self.rates_, "right"))
 
     def n_parameters(self) -> float:
         return len(self.rates_)

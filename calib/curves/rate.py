@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
-from calib.numerics.binning import bin_cells
+from calib.numerics.binning import bin_cells, edge_ends
 from calib.numerics.few_cells import bucket_starts, into_buckets
 from calib.numerics.intervals import check_level, normal_quantile, wilson_interval
 from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
@@ -55,7 +55,7 @@ def local_design_effect(
     if clusters is None:
         return np.ones(len(score))
     bins = bin_cells(cells, DESIGN_EFFECT_BINS, "quantile")
-    return clusters.design_effect(bins)[np.searchsorted(bins.high_edge[:-1], score)]
+    return clusters.design_effect(bins)[np.searchsorted(edge_ends(bins.high_edge[:-1]), score)]
 
 
 def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float:

@@ -172,6 +172,24 @@ def joined_pieces(
     )
 
 
+def with_clusters_by_content(data: Aggregate) -> Aggregate:
+    """The same counts of one model, whose clusters have the numbers that rows would give them.
+
+    Folds and resamples of clusters follow their numbers.
+    """
+    rows = data.by("").rows.entries
+    if rows.group is None:
+        return data
+    columns = (rows.score, rows.weight, rows.fold)
+    order, codes = canonical_order(columns, rows.outcome, rows.group)
+    number = np.full(int(rows.group.max()) + 1, NONE)
+    number[rows.group[order]] = codes
+    numbered = replace(data.strata, group=number[data.strata.group])
+    parts, strata, (position,) = joined_strata((data.parts, numbered))
+    table = replace(data.table, stratum=position[data.table.stratum])
+    return replace(data, parts=parts, strata=strata, table=merge_entries(table))
+
+
 def join_models(models: Mapping[str, Aggregate]) -> Aggregate:
     """Counts of several models as one aggregate; `Aggregate.of_model` takes one out of it.
 

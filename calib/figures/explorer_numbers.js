@@ -3,6 +3,8 @@
 
 const NEGLIGIBLE_PROBABILITY = 1e-18;
 const ROUNDING = 1e-12;
+// A score is an edge if it is above it by at most 4 units of rounding.
+const EDGE_FACTOR = 1 + 4 * Number.EPSILON;
 const MAX_EXACT_ROWS = 1000;
 const MIN_NORMAL_VARIANCE = 100;
 const LARGE_BIN_PARTS = 32;
@@ -107,7 +109,8 @@ export function binBetween(cells, edges) {
     const bins = [];
     let first = 0;
     for (let i = 1; i < edges.length; i += 1) {
-        const last = i === edges.length - 1 ? cells.n : below(cells.high, edges[i], true, first);
+        const end = edges[i] * EDGE_FACTOR;
+        const last = i === edges.length - 1 ? cells.n : below(cells.high, end, true, first);
         if (last > first) {
             bins.push({ lowEdge: edges[i - 1], highEdge: edges[i], ...sums(cells, first, last) });
         }

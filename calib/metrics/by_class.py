@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib.data.views import ScoreMatrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.binning import edge_ends
 from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
 from calib.numerics.intervals import holm
 
@@ -47,7 +48,7 @@ def class_errors(rows: ScoreMatrix, n_bins: int) -> ClassErrors:
     share = np.full(n, 1.0 / n) if rows.weight is None else rows.weight / rows.weight.sum()
     order = np.argsort(rows.label, kind="stable")
     ends = np.searchsorted(rows.label[order], np.arange(m + 1))
-    edges = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+    edges = edge_ends(np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
     errors = np.ones((7, m))
     for start in range(0, m, COLUMN_BLOCK):
         columns = np.ascontiguousarray(rows.scores[:, start : start + COLUMN_BLOCK].T)

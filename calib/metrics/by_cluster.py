@@ -22,7 +22,7 @@ from calib.metrics.goodness_of_fit import (
 )
 from calib.metrics.regression import line_features, line_spreads, line_test
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.binning import bin_cells
+from calib.numerics.binning import bin_cells, edge_ends
 from calib.numerics.calibrated_null import (
     N_SIMULATED,
     null_standard_deviation,
@@ -200,7 +200,7 @@ class _Sums:
 
     def effect_between(self, inner: FloatArray, variance: FloatArray) -> DesignEffect:
         """Design effect of the sums of residuals in the groups of rows that have a variance."""
-        place = np.searchsorted(inner, self.score)
+        place = np.searchsorted(edge_ends(inner), self.score)
         table = (int(self.group.max()) + 1, len(variance))
         at = self.group * table[1] + place
         sums = np.bincount(at, self.residual, minlength=table[0] * table[1]).astype(np.float64)

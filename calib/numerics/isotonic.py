@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.binning import edge_ends
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 N_BUCKETS = 65_536
@@ -72,10 +73,13 @@ def steps_of_cells(
     rate = positive / weight
     runs = np.concatenate([[0], np.flatnonzero(rate[1:] > rate[:-1]) + 1])
     run_positive, run_weight = np.add.reduceat(positive, runs), np.add.reduceat(weight, runs)
-    edges = increasing_blocks(run_positive / run_weight, run_weight)
-    total = np.add.reduceat(run_weight, edges[:-1])
-    rate = np.add.reduceat(run_positive, edges[:-1]) / total
-    starts = runs[edges[:-1]]
+    blocks = increasing_blocks(run_positive / run_weight, run_weight)[:-1]
+    rate = np.add.reduceat(run_positive, blocks) / np.add.reduceat(run_weight, blocks)
+    # Blocks whose rates are equal up to rounding are one, however their rows are added up.
+    blocks = blocks[np.concatenate([[True], rate[1:] > edge_ends(rate[:-1])])]
+    total = np.add.reduceat(run_weight, blocks)
+    rate = np.add.reduceat(run_positive, blocks) / total
+    starts = runs[blocks]
     return score[starts], score[np.append(starts[1:], len(score)) - 1], rate, total
 
 

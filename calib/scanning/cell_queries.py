@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
-from calib.data.aggregating import joined_pieces
+from calib.data.aggregating import joined_pieces, with_clusters_by_content
 from calib.data.predictions import MAX_FOLDS
 from calib.data.slicing import (
     MAX_VALUES,
@@ -143,7 +143,7 @@ class CellCounter:
             names, codes = query.names_and_codes(entries[VALUE].to_numpy())
             pieces.append(self._piece(entries.assign(**{VALUE: codes}), ends, len(parts)))
             parts += [Part("", column, name) for name in names]
-        return joined_pieces(
+        counted = joined_pieces(
             parts,
             pieces,
             score_name=shortened(mapping.score_columns),
@@ -159,6 +159,7 @@ class CellCounter:
             swap=mapping.swap,
             **attributes,
         )
+        return with_clusters_by_content(counted)
 
     def _answers(
         self,

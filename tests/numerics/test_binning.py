@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calib.analysis.slices.bins import bin_of, bin_rows
+from calib.calibrators.histogram import Histogram
+from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
+from calib.data.views import ScoreMatrix
+from calib.metrics.by_class import class_errors
 from calib.numerics.binning import bin_cells, bin_edges, equal_weights, quantiles
 
 RNG = np.random.default_rng(5)
@@ -132,3 +137,35 @@ def test_errors_are_sentences(n_bins, strategy, texts):
 def test_a_fractional_number_of_bins_is_refused():
     with pytest.raises(TypeError):
         bin_edges(cells_of([0.2, 0.4]), 2.5, "uniform")
+
+
+@pytest.mark.parametrize("edge", [0.2, 0.4, 0.6000000000000001, 0.8])
+def test_a_score_that_is_an_edge_up_to_rounding_is_the_edge_wherever_bins_are_made(edge):
+    near = edge + 4 * np.spacing(edge)
+    exact, moved = (np.array([0.1, 0.3, 0.5, score, 0.7, 0.9]) for score in (edge, near))
+    one, other = cells_of(exact), cells_of(moved)
+    for strategy in ("uniform", "quantile"):
+        bins, again = (bin_cells(cells, 5, strategy) for cells in (one, other))
+        np.testing.assert_array_equal(bins.rows, again.rows)
+        np.testing.assert_allclose(bins.observed, again.observed)
+    curve = reliability_curve(other, n_bins=5, strategy="uniform")
+    at = bin_of(curve, near)
+    assert at == bin_of(curve, edge)
+    assert 3 in bin_rows(curve, at, moved)
+    histogram = Histogram(n_bins=5, strategy="uniform").fit(exact, np.arange(6) % 2)
+    assert histogram.predict([near]) == histogram.predict([edge])
+
+
+def test_a_score_beyond_the_rounding_of_an_edge_is_above_it():
+    bins = bin_cells(cells_of([0.1, 0.5 + 1e-14, 0.9]), 2, "uniform")
+    np.testing.assert_array_equal(bins.rows, [1, 2])
+
+
+def test_classes_of_a_matrix_have_the_bins_of_their_scores():
+    label = np.arange(30) % 3
+    exact = np.tile([[0.2, 0.3, 0.5], [0.4, 0.2, 0.4], [0.1, 0.3, 0.6]], (10, 1))
+    moved = exact * (1.0 + 2.0**-52)
+    one, other = (
+        class_errors(ScoreMatrix.from_arrays(label, each), 5).ece for each in (exact, moved)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)

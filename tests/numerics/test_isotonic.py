@@ -17,6 +17,16 @@ ROWS = st.lists(
 )
 
 
+def test_blocks_that_are_equal_up_to_rounding_are_one():
+    # 0.1 + 0.2 of 0.9 is above 1/3 by rounding, and 0.3 of 0.9 is 1/3.
+    weight = np.full(4, 0.45)
+    positive = np.array([0.15, 0.15, 0.1 + 0.05, 0.15 * (1.0 + 2.0**-52)])
+    first, last, rate, total = isotonic_steps(np.array([0.1, 0.2, 0.3, 0.4]), positive, weight)
+    assert (first.tolist(), last.tolist()) == ([0.1], [0.4])
+    assert rate == pytest.approx([1 / 3])
+    assert total == pytest.approx([1.8])
+
+
 def assert_is_the_fit(score, positive, weight):
     first, last, rate, total = isotonic_steps(score, positive, weight)
     fitted = IsotonicRegression().fit(score, positive / weight, weight)

@@ -14,7 +14,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.binning import Strategy
+from calib.numerics.binning import Strategy, edge_ends
 from calib.uncertainty import replicate_clusters
 
 
@@ -36,7 +36,7 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
     >>> bin_of(curve, 0.25), bin_of(curve, 0.6), bin_of(curve, 0.8)
     (0, None, 1)
     """
-    inside = (curve.low_edge < score) & (score <= curve.high_edge)
+    inside = (edge_ends(curve.low_edge) < score) & (score <= edge_ends(curve.high_edge))
     # The first bin contains its lower end, too.
     inside[0] |= score == curve.low_edge[0] == 0.0
     positions = np.flatnonzero(inside)
@@ -95,7 +95,7 @@ def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntAr
     >>> bin_rows(reliability_curve(cells, n_bins=2, strategy="uniform"), 0, score)
     array([0, 2])
     """
-    low, high = curve.low_edge[position], curve.high_edge[position]
+    low, high = edge_ends(np.array([curve.low_edge[position], curve.high_edge[position]]))
     above = score >= low if low == 0.0 else score > low
     return np.flatnonzero(above & (score <= high)).astype(np.int64)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calib.analysis import LiveAnalysis
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.binning import bin_edges, bin_starts
+from calib.numerics.binning import bin_edges, bin_starts, edge_ends
 from calib.numerics.cell_table import (
     KEYS_PER_CELL,
     MAX_CELLS,
@@ -134,9 +134,10 @@ def _bounds_of(
         return outward(low, up=False), outward(high, up=True)
     # Bounds of three digits must not reach into another uniform bin. Bins are right-closed.
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    after = np.append(0.0, np.nextafter(edges[1:], 1.0))
-    least = after[np.maximum(np.searchsorted(edges, low) - 1, 0)]
-    most = edges[np.searchsorted(edges, high)]
+    ends = edge_ends(edges)
+    after = np.append(0.0, np.nextafter(ends[1:], 1.0))
+    least = after[np.maximum(np.searchsorted(ends, low) - 1, 0)]
+    most = np.maximum(edges[np.searchsorted(ends, high)], high)
     return (
         np.maximum(outward(low, up=False), least),
         np.minimum(outward(high, up=True), most),
@@ -195,7 +196,7 @@ def _preferred_ends(analysis: LiveAnalysis, key: str) -> Iterator[int]:
     """Preferred ends of the cells of a method: edges of bins, and the ends of the largest gap."""
     cells, bins = analysis.held_out.cells[key], analysis.methods[key].reliability
     edges = [bins.high_edge[run][-1] for run in merge_small(bins.rows)]
-    yield from np.searchsorted(cells.score, edges, side="right").tolist()
+    yield from np.searchsorted(cells.score, edge_ends(np.array(edges)), side="right").tolist()
     gap = cells.cumulative_positive - cells.cumulative_score
     yield from (int(gap.argmin()), int(gap.argmax()))
     for strategy in ("uniform", "quantile"):
