@@ -164,7 +164,7 @@ def judge(
     words: ViewWords | None = None,
     classes: Classwise | None = None,
     design_effect: float = 1.0,
-    known: str | None = None,
+    certainty: str | None = None,
 ) -> Verdict:
     """Test whether the scores are calibrated, and state the result in a sentence.
 
@@ -175,14 +175,14 @@ def judge(
     rows. The default tests, slope and design effect (of the power that is stated if there is no
     evidence) are of independent rows.
 
-    `known` stands in place of the power if the scores come from calibrators that are fitted to rows
-    of the same sample: the tests of such scores have almost no power.
+    `certainty` stands in place of the power if the scores come from calibrators that are fitted to
+    rows of the same sample: the tests of such scores have almost no power.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()
     p_adjusted = adjusted(tests, () if classes is None else classes.tested)
     method = advice.method if advice else ""
     if not any(p < SIGNIFICANCE for p in p_adjusted.values()):
-        return _without_rejection(cells, p_adjusted, method, words, design_effect, known)
+        return _without_rejection(cells, p_adjusted, method, words, design_effect, certainty)
     rejected = [key for key in tests if p_adjusted[key] < SIGNIFICANCE]
     if rejected:
         if slope is None:
@@ -232,7 +232,7 @@ def _without_rejection(
     method: str,
     words: ViewWords,
     design_effect: float,
-    known: str | None,
+    certainty: str | None,
 ) -> Verdict:
     if method not in ("", "uncalibrated"):
         sentence = (
@@ -243,10 +243,10 @@ def _without_rejection(
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
         sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
-        if known is None:
+        if certainty is None:
             n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
-            known = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
-        sentence = f"No evidence of miscalibration. {known}".rstrip()
+            certainty = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
+        sentence = f"No evidence of miscalibration. {certainty}".rstrip()
         return Verdict("calibrated", sentence, "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 

@@ -49,9 +49,9 @@ def verdict_after(
     """
     if method in ("", "uncalibrated") or method not in methods:
         return None
-    known = correction_error(held_out, method) if held_out.protocol == "folds" else None
+    certainty = correction_error(held_out, method) if held_out.protocol == "folds" else None
     verdict = _verdict(
-        held_out, methods[method], settings, None, compared, answers=answers, known=known
+        held_out, methods[method], settings, None, compared, answers=answers, certainty=certainty
     )
     words = view_words(settings.view) if compared else None
     scores = f"Held-out scores of {words.place} and the classes" if words else "Held-out scores"
@@ -67,7 +67,7 @@ def _verdict(
     compared: LiveMulticlassComparison | None,
     *,
     answers: bool,
-    known: str | None = None,
+    certainty: str | None = None,
 ) -> Verdict:
     cells, slope = held_out.cells[result.key], result.metrics["slope"]
     # A verdict has its own confidence level, independent of the settings.
@@ -86,7 +86,7 @@ def _verdict(
         words=words,
         classes=classes,
         design_effect=gap_design_effect(held_out.view(result.key)),
-        known=known,
+        certainty=certainty,
     )
 
 
@@ -100,9 +100,9 @@ def correction_error(held_out: CrossFitted, method: str) -> str:
     errors = held_out.function_error(method, scores)
     if errors is None or not np.isfinite(errors).any():
         return ""
-    known = np.isfinite(errors)
-    places = score_percents(*held_out.calibrators[method].predict(scores[known]).tolist())
-    sizes = (significant(100.0 * error, 2) for error in errors[known].tolist())
+    finite = np.isfinite(errors)
+    places = score_percents(*held_out.calibrators[method].predict(scores[finite]).tolist())
+    sizes = (significant(100.0 * error, 2) for error in errors[finite].tolist())
     parts = [f"±{size} points around {place}" for size, place in zip(sizes, places, strict=True)]
     return f"The correction is known to {joined(parts)} (standard errors)."
 

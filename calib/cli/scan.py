@@ -107,8 +107,8 @@ def _read_as(counted: Aggregate, arguments: dict[str, Any]) -> str:
 
 
 def _not_named(arguments: dict[str, Any]) -> list[str]:
-    named = {"outcome": "outcome", "score": "models" if arguments.get("models") else "score"}
-    return [role for role, name in named.items() if not arguments.get(name)]
+    options = {"outcome": "outcome", "score": "models" if arguments.get("models") else "score"}
+    return [role for role, name in options.items() if not arguments.get(name)]
 
 
 def run_sql(given: argparse.Namespace) -> int:

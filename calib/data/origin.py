@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calib.data.strict_json import added
 
 Transform = Literal[
-    *("none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize")
+    "none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize"
 ]
 # These conversions read a whole row of class scores.
 ROW_TRANSFORMS = ("softmax", "normalize")

@@ -71,7 +71,7 @@ class Problem:
                 arguments
                 for arguments in answers
                 if "models" not in arguments
-                and (not arguments.get("model") or "model_value" in arguments)
+                and (arguments.get("model") in (None, mapping.model) or "model_value" in arguments)
             ]
         if self.repair is not None and mapping is not None:
             answers.insert(0, self.repair.changed(mapping))

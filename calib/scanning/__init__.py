@@ -205,7 +205,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
 
 
 def _check_positive(screened: ScreenedRows, mapping: ColumnMapping) -> None:
-    """Refuse a positive label that nobody named, unless it is that of 0 and 1 or true and false."""
+    """Refuse a positive label that is not named, unless it is that of 0 and 1 or true and false."""
     if {name.casefold() for name in screened.class_names} not in PLAIN_PAIRS:
         guess = column_guess("positive", screened.positive_name)
         raise with_arguments([refused_guess(guess)], mapping)

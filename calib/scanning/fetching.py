@@ -157,15 +157,15 @@ def guessed_columns(
     A label that counts as positive is not among them, because a sample may lack another label.
     """
     frame = _looked_at(source, table)
-    found = guess(make_table(frame, list(frame.columns), name="source"), given)
-    raise_and_warn(found.open_doubts, found)
-    if found.predicted is not None:
+    mapping = guess(make_table(frame, list(frame.columns), name="source"), given)
+    raise_and_warn(mapping.open_doubts, mapping)
+    if mapping.predicted is not None:
         raise refuse("predicted", NO_PREDICTED_LABELS)
-    if found.negative is None:
-        found = replace(found, positive=given.positive)
-    fields, reasons = found.changed(given), dict(found.reasons)
+    if mapping.negative is None:
+        mapping = replace(mapping, positive=given.positive)
+    fields, reasons = mapping.changed(given), dict(mapping.reasons)
     guesses = [column_guess(name, fields[name], reasons.get(name, "")) for name in fields]
-    return replace(found, doubts=()), tuple(guesses)
+    return replace(mapping, doubts=()), tuple(guesses)
 
 
 def _looked_at(source: Any, table: str | None) -> pd.DataFrame:

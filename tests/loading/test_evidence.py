@@ -281,7 +281,7 @@ def test_in_several_predicted_labels_a_person_says_which_the_score_is_about() ->
     assert problem.code == "which-predicted"
     right = [load(frame, **choice.arguments).outcome.mean() for choice in problem.choices]
     assert right == [(frame[c.arguments["predicted"]] == classes).mean() for c in problem.choices]
-    # Neither are three columns of labels the logits of three classes.
+    # Three columns of labels are no logits of three classes.
     named = {"outcome": "label", "score": list(frame.columns[:3])}
     with pytest.raises(InputError) as refused:
         load(frame[frame["label"] < 3], **named)  # type: ignore[arg-type]

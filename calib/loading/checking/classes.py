@@ -37,7 +37,7 @@ def class_question(mapping: ColumnMapping, classes: Classes, labels: Labels) -> 
     )
     complete = classes.readings[0].complete
     read = "They were read as" if complete else "They may mean"
-    ask = "Choose which." if len(choices) > 1 else "Is that right?"
+    ask = "Choose which." if len(choices) > 1 else "Confirm it if it is right."
     text = f"{why_doubtful(classes, labels)} {read} {'; or '.join(sentences)}. {ask}"
     return (question if complete else error)("class-order", text, choices=choices)
 

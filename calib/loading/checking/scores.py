@@ -486,8 +486,8 @@ def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Pr
         return error(
             "labels-only",
             f"The class scores {quoted(shortened(rows.mapping.score_columns))} are whole numbers "
-            f"from {low:.0f} to {high:.0f}: labels or ranks, and neither probabilities nor "
-            f"logits. {PROBABILITIES}",
+            f"from {significant(low)} to {significant(high)}: labels or ranks, and neither "
+            f"probabilities nor logits. {PROBABILITIES}",
         )
     return matrix_outside(rows.mapping, low, high, near=near, percents=percents)
 

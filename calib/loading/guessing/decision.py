@@ -450,7 +450,7 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
         for name, (_, one) in candidates.items()
         if name != chosen.score
     }
-    # Of two columns without telling names, one can depend on the other as features do.
+    # One of two columns without telling names can depend on the other as features do.
     tells = mapping.outcome is not None or _outcome_rank(reading.outcome) < UNNAMED
     better = [
         one

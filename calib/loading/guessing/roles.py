@@ -224,9 +224,9 @@ def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> 
 
 def _with_repeats(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
     """The mapping, or the question what rows with the same id and another version are."""
-    named = given.group or (given.outcome and given.score_columns) or mapping.model
+    is_named = given.group or (given.outcome and given.score_columns) or mapping.model
     column = facts.find_by_name((names.ID_NAMES,), lambda one: not one.few)
-    if named or column is None or mapping.outcome not in facts.frame:
+    if is_named or column is None or mapping.outcome not in facts.frame:
         return mapping
     ids = as_labels(facts.frame[column])
     if 2 * len(ids) > len(ids.codes) or not _same_outcomes(facts, mapping, ids):
