@@ -15,6 +15,7 @@ from calib.cli.options import DATA, SAMPLE, option_of
 from calib.cli.streams import tell
 from calib.data.aggregate import Aggregate
 from calib.data.base import Data
+from calib.data.origin import read_because
 from calib.data.predictions import Predictions
 from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
@@ -32,7 +33,7 @@ def predictions_of(given: argparse.Namespace) -> Data:
     One line on standard error says what the columns were read as.
     """
     predictions = _predictions(given)
-    tell(predictions.read_as)
+    tell(predictions.read_as + read_because(predictions.origin))
     return predictions
 
 

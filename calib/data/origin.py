@@ -18,7 +18,7 @@ ROW_TRANSFORMS = ("softmax", "normalize")
 # These fields are no arguments of `calib.load`, or have another name there.
 NO_ARGUMENTS = {
     *("file", "log_files", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
-    *("repeated_rows", "repeated_ids", "guessed"),
+    *("repeated_rows", "repeated_ids", "guessed", "reasons"),
 }
 # These arguments say how text is written or which rows are left out, and not what a column means.
 TEXT_ARGUMENTS = {
@@ -106,6 +106,8 @@ class Origin:
     guesses: tuple[str, ...] = field(default=(), compare=False)
     # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.
     guessed: tuple[str, ...] = field(default=(), compare=False)
+    # Why it was guessed, such as "outcome: its name says so".
+    reasons: tuple[str, ...] = added((), compare=False)
     # If rows were drawn: their number, the number of rows of the source, the seed, and the column
     # by which they were drawn ("" means all columns).
     sampled: int = 0
@@ -132,7 +134,7 @@ class Origin:
 
     def stated(self) -> Origin:
         """The same origin with every guessed argument stated; `guessed` still has its name."""
-        return replace(self, guesses=())
+        return replace(self, guesses=(), reasons=())
 
     def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[str, ...]:
         """Remarks about a file with this number of rows, which are copies of each other or not."""
@@ -186,6 +188,16 @@ def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -
     if {*guessed, "positive"} == {*shown, "positive"}:
         return f"{line} (guessed)"
     return f"{line} (guessed: {', '.join(guessed)})"
+
+
+def read_because(origin: Origin | None) -> str:
+    """Why the guessed columns were read like this, to follow what they were read as.
+
+    >>> read_because(Origin(reasons=("outcome: its name says so",)))
+    ' · outcome: its name says so'
+    """
+    reasons = () if origin is None else origin.reasons
+    return "".join(f" · {reason.replace('`', '')}" for reason in reasons)
 
 
 def _written(value: object) -> str:

@@ -120,14 +120,14 @@ class Reader:
         return self.error(f"{where} must be {expected}, got {short(data)}.")
 
 
-def added(default: Any, *, before: Any = dataclasses.MISSING) -> Any:
+def added(default: Any, *, before: Any = dataclasses.MISSING, compare: bool = True) -> Any:
     """A field that earlier files lack. They stand for the value `before`, or for the default.
 
     It is not written while it has this value, so an earlier file that is read and written again
     has the same bytes, and its seal stays valid.
     """
     of_earlier_files = default if before is dataclasses.MISSING else before
-    return dataclasses.field(default=default, metadata={ADDED: of_earlier_files})
+    return dataclasses.field(default=default, metadata={ADDED: of_earlier_files}, compare=compare)
 
 
 def is_written(entry: dataclasses.Field[Any], value: Any) -> bool:

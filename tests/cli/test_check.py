@@ -11,7 +11,10 @@ from calib.analysis.limits import Finding
 from calib.reports import Report
 from tests.rare import common_first
 
-READ_AS = "outcome: y, score: p, positive: yes, slices: half (guessed)\n"
+READ_AS = (
+    "outcome: y, score: p, positive: yes, slices: half (guessed) · outcome and score: its name "
+    "says so\n"
+)
 
 
 @pytest.fixture(scope="session")

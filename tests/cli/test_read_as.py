@@ -11,7 +11,8 @@ from calib.reports import Report
 RNG = np.random.default_rng(3)
 P = RNG.random(200)
 Y = (RNG.random(200) < P).astype(int)
-GUESSED = "outcome: target, score: risk, positive: 1, slices: sex (guessed)\n"
+READ = "outcome: target, score: risk, positive: 1, slices: sex (guessed)"
+GUESSED = f"{READ} · outcome and score: its name says so\n"
 COMMANDS = {
     "report": ("--methods", "platt", "-o", "r.json"),
     "check": ("--max-ks", "1"),
@@ -37,7 +38,8 @@ def test_a_command_says_what_it_guessed(command, rows, run):
     assert (done.status, first_line(done)) == (0, GUESSED)
     done = run(command, "rows.csv", "--outcome", "target", *COMMANDS[command])
     assert first_line(done) == (
-        "outcome: target, score: risk, positive: 1, slices: sex (guessed: score, slices)\n"
+        "outcome: target, score: risk, positive: 1, slices: sex (guessed: score, slices) "
+        "· score: its name says so\n"
     )
     arguments = ("--outcome", "target", "--score", "risk", "--positive", "1", "--exact")
     done = run(command, "rows.csv", *arguments, *COMMANDS[command])
@@ -66,7 +68,7 @@ def test_an_exceeded_limit_comes_with_the_line(rows, run):
 def test_a_report_a_value_and_junit_say_the_same(rows, run, tmp_path):
     run("report", "rows.csv", "--methods", "platt", "-o", "r.json", "-o", "r.md")
     run("check", "rows.csv", "--max-ks", "1", "--junit", "j.xml")
-    line = GUESSED.strip()
+    line = READ
     assert Report.open("r.json").analysis.data.read_as == line
     predictions = calib.load("rows.csv")
     assert predictions.read_as == line
@@ -93,7 +95,7 @@ def test_a_scan_says_which_class_it_took_as_positive(rows, run):
 
 def test_the_server_says_what_it_opened(rows, run, nothing_served, monkeypatch):
     monkeypatch.setattr("calib.ui.session.serving.serve", lambda *_: None)
-    assert run("serve", "rows.csv").err == GUESSED
+    assert run("serve", "rows.csv").err == f"{READ}\n"
     pd.DataFrame({"y": Y, "p_old": P, "p_new": P**2}).to_csv("models.csv", index=False)
     words = "outcome: y, score: {0}, positive: 1 (guessed)"
     models = [f"{name}: {words.format(name)}" for name in ("p_old", "p_new")]

@@ -122,7 +122,8 @@ def test_twice_the_same_bytes_in_two_processes(folder, run, tmp_path):
         check=False,
     )
     line = b"outcome: y, score: p, positive: yes, slices: half (guessed)"
-    assert (done.returncode, done.stderr.splitlines()) == (0, [line])
+    (told,) = done.stderr.splitlines()
+    assert (done.returncode, told.startswith(line)) == (0, True)
     assert written(here) == written(other)
 
 

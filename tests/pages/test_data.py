@@ -148,6 +148,7 @@ def test_the_line_of_the_file_says_what_its_columns_were_read_as():
     session = dropped(rows())
     line = data_menu.read_as(session, session.upload).replace("\\", "")
     assert "outcome: outcome, score: score, positive: 1 (guessed)" in line
+    assert "outcome and score: its name says so" in line
 
 
 def test_folds_of_the_file_are_used_and_said_where_methods_are_compared(texts):

@@ -20,7 +20,7 @@ from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
-from calib.text import listed
+from calib.text import joined, listed
 
 # The usable rows are given by their places, or by a slice of all rows.
 Kept: TypeAlias = NDArray[np.intp] | slice
@@ -160,10 +160,20 @@ def origin_of(rows: Rows) -> Origin:
         test="" if table.tests is None else table.tests.file,
         guesses=tuple(map(str, guesses)),
         guessed=tuple(guess.argument for guess in guesses if guess.argument),
+        reasons=_reasons(mapping),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
         **arguments,
     )
+
+
+def _reasons(mapping: ColumnMapping) -> tuple[str, ...]:
+    """The roles that were guessed for each reason."""
+    reasons, roles = dict(mapping.reasons), dict[str, list[str]]()
+    for role in mapping.guessed:
+        if role in reasons:
+            roles.setdefault(reasons[role], []).append(role)
+    return tuple(f"{joined(names)}: {reason}" for reason, names in roles.items())
 
 
 def guesses_of(rows: Rows) -> tuple[Guess, ...]:

@@ -24,7 +24,7 @@ REASONS = {
     "name": "its name says so",
     "only": "no other column can be it",
     "fit": "it fits the outcome best",
-    "pair": "{0} and {1} add up to 1 in every row, so they are the scores of both classes",
+    "pair": "{0} and {1} add up to 1 in every row",
     "threshold": "{0} has one label below a threshold on {1} and the other above it, as predicted "
     "labels do",
     "highest": "{0} is the class with the highest score in every row, as predicted labels are",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.data.base import Data
+from calib.data.origin import read_because
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, plural, shortened
 from calib.ui.controls import uploaders, widgets
@@ -70,7 +71,8 @@ def read_as(session: Session, upload: Upload) -> str:
         f"{name}: {rows.read_as}" if several else rows.read_as
         for name, rows in state.shown_models(session).items()
     ]
-    return line + "".join(f" · {plain(part)}" for part in columns)
+    because = read_because(rows.origin) if (rows := upload.predictions) is not None else ""
+    return line + "".join(f" · {plain(part)}" for part in columns) + plain(because)
 
 
 def _open(session: Session, upload: Upload) -> None:
