@@ -401,9 +401,9 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     if problem.repair is not None:
         label, mapping = answers.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
-    answer_buttons(
-        answers, key, state.map_anew, session, one=problem.severity in ("warning", "note")
-    )
+    # What stands beside an open question is less urgent.
+    n_coloured = 0 if session.upload.asks else 1
+    answer_buttons(answers, key, state.map_anew, session, n_coloured=n_coloured)
 
 
 def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
@@ -421,14 +421,15 @@ def answer_buttons(
     on_click: Callable[..., None],
     session: Session,
     *more: object,
-    one: bool = False,
+    n_coloured: int | None = None,
 ) -> None:
-    """Draw a button per answer. With `one`, only the first is in colour: no answer is required."""
+    """Draw a button per answer. `n_coloured` of them are in colour, or all of them."""
     if not answers:
         return
-    with st.container(horizontal=True, key=f"answers_{key}"):
+    with st.container(horizontal=True, key=f"repairs_{key}"):
         for number, (label, answer) in enumerate(answers):
-            look: Any = {"kind": "secondary"} if one and number else {}
+            plain_look = n_coloured is not None and number >= n_coloured
+            look: Any = {"kind": "secondary"} if plain_look else {}
             repair_button(label, f"{key}_{number}", on_click, session, *more, answer, **look)
 
 

@@ -77,7 +77,7 @@ def answers(upload: Upload) -> None:
     ]
     counts = {name: tables.whole_numbers() for name in ("Rows", "Scored", "Without confidence")}
     alt = "What was read of the logs, by task and model."
-    with st.container(key="answers"):
+    with st.container(key="log_answers"):
         st.dataframe(rows, hide_index=True, column_config=counts, alt=alt)
     st.caption(f"Format: {plain(upload.table.log)}. {SOURCES}")
 
