@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,7 +95,7 @@ class FittedGroup:
 
 def fitted_groups(rows: BinaryView, score: FloatArray, grouping: Grouping) -> list[FittedGroup]:
     """Each group that has rows, with these scores, in cells as those of an analysis."""
-    parts = rows_by_code(replace(rows, score=score), grouping.codes, len(grouping))
+    parts = rows_by_code(rows.with_score(score), grouping.codes, len(grouping))
 
     def fitted(code: int) -> FittedGroup:
         cells = parts[code].cells().bounded()

@@ -224,7 +224,7 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
     fitted = held_out.calibrators[key]
     if held_out.rows.fold is None or not isinstance(fitted, Calibrator):
         return distinct_scores(held_out.cells[key])
-    return len(np.unique(fitted.predict(held_out.fitted_on.score)))
+    return len(np.unique(fitted.predict(held_out.fitted_on.score, held_out.fitted_on.log_odds)))
 
 
 def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import chdtrc
 
 from calib.data.cells import ScoreCells
-from calib.data.views import parse_view
+from calib.data.views import log_odds_of, parse_view
 from calib.metrics.goodness_of_fit import chi_square
 from calib.metrics.ranking import auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.estimate import Estimate
-from calib.numerics.transforms import certain_logit, sigmoid
+from calib.numerics.transforms import sigmoid
 from calib.text import number, percents, score_percents
 from calib.uncertainty import fit_line
 
@@ -134,7 +134,7 @@ def _not_a_line(cells: ScoreCells) -> bool:
         return False
     if line is None:
         return True
-    fitted = sigmoid(line.coefficients[0] + line.coefficients[1] * certain_logit(cells.score))
+    fitted = sigmoid(line.coefficients[0] + line.coefficients[1] * log_odds_of(cells))
     mean = np.add.reduceat(cells.weight * fitted, groups.first) / groups.weight
     left = replace(groups, mean_score=np.clip(mean, 0.0, 1.0))
     before, after = float(chi_square(groups, groups.gap)), float(chi_square(left, left.gap))

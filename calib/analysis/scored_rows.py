@@ -85,7 +85,7 @@ def calibrated_scores(
 
 def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArray:
     if held_out.protocol != "folds":
-        return np.asarray(held_out.calibrators[method].predict(rows.score))
+        return np.asarray(held_out.calibrators[method].predict(rows.score, rows.log_odds))
     entries, fold = held_out.rows, _fold_of_rows(held_out, rows)
     assert entries.fold is not None
     calibrated = np.empty(len(rows))
@@ -93,7 +93,8 @@ def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArr
         cells = entries.rows(entries.fold != number).cells()
         in_fold = fold == number
         fitted = create(method, held_out.settings).fit_cells(cells)
-        calibrated[in_fold] = fitted.predict(rows.score[in_fold])
+        own = rows.rows(in_fold)
+        calibrated[in_fold] = fitted.predict(own.score, own.log_odds)
     return calibrated
 
 

@@ -24,8 +24,9 @@ from calib.data.checks import (
     check_weights,
     effective_weights,
 )
+from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.class_scores import binary_problem
+from calib.numerics.class_scores import binary_problem, lowest_logarithm
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import EpsilonRule
 
@@ -36,6 +37,7 @@ Exported = TypeVar("Exported", Form, RowsForm)
 def fitted_anew(estimator: BaseEstimator) -> Iterator[None]:
     """Forget an earlier fit, and forget an unfinished one if it fails."""
     _forget(estimator)
+    check_kinds(type(estimator), estimator.get_params(deep=False))
     try:
         yield
     except BaseException:
@@ -154,13 +156,16 @@ class Calibrator(AnyCalibrator[Form]):
                 f"{int(only)}."
             )
 
-    def predict(self, scores: ArrayLike) -> FloatArray:
+    def predict(self, scores: ArrayLike, log_odds: ArrayLike | None = None) -> FloatArray:
         """Calibrated probabilities of new scores.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             Scores in [0, 1]. Scores outside the range of the fitted scores are allowed.
+        log_odds : array-like of shape (n,), optional
+            Log-odds of the scores. Calibrators on the log-odds read these, because scores near 0
+            and 1 have few digits of them.
 
         Returns
         -------
@@ -170,12 +175,17 @@ class Calibrator(AnyCalibrator[Form]):
         Raises
         ------
         ValueError
-            If a score is NaN or outside [0, 1].
+            If a score is NaN or outside [0, 1], or the arrays differ in length.
         sklearn.exceptions.NotFittedError
             If the calibrator is not fitted.
         """
         check_is_fitted(self, "n_rows_")
-        return np.clip(self._map(check_scores(scores, "scores")), 0.0, 1.0)
+        checked = check_scores(scores, "scores")
+        if log_odds is None:
+            return np.clip(self._map(checked), 0.0, 1.0)
+        given = np.asarray(log_odds, dtype=np.float64)
+        check_same_length(scores=checked, log_odds=given)
+        return np.clip(self._map_log_odds(checked, given), 0.0, 1.0)
 
     def _fit(self, cells: ScoreCells) -> None:
         raise NotImplementedError
@@ -192,6 +202,10 @@ class Calibrator(AnyCalibrator[Form]):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.to_map()(ON_ARRAYS, scores))
+
+    def _map_log_odds(self, scores: FloatArray, log_odds: FloatArray) -> FloatArray:  # noqa: ARG002
+        """The same for scores whose log-odds are known. Methods that read these override it."""
+        return self._map(scores)
 
     def knots(self) -> FloatArray:
         """Scores at which the function changes its formula: `knots_`, if the method has these."""
@@ -259,6 +273,9 @@ class MatrixCalibrator(AnyCalibrator[RowsForm]):
         Numbers of fitted rows and of classes.
     unseen_ : tuple of int
         Classes that have no fitted row. Their calibration has no evidence.
+    lowest_ : float
+        Lower scores are raised to it where logarithms are taken: the lowest fitted score, or
+        2.2e-16 if that is lower, or if a fitted score is 0.
     """
 
     keeps_accuracy: bool = False
@@ -317,6 +334,7 @@ class MatrixCalibrator(AnyCalibrator[RowsForm]):
             )
         self.n_rows_, self.n_classes_ = matrix.shape
         self.unseen_ = tuple(np.flatnonzero(counts == 0).tolist())
+        self.lowest_ = lowest_logarithm(matrix)
         shares = np.bincount(label, weight, matrix.shape[1])
         self.fitted_base_rate_ = tuple((shares / shares.sum()).tolist())
         with single_thread():

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from calib.calibrators.logistic import IncreasingSigmoid
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import clip_certain
+from calib.numerics.transforms import logarithms
 
 
 @register(
@@ -55,15 +53,20 @@ class Beta(IncreasingSigmoid):
 
     features = ("ln s", "-ln(1 - s)")
 
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        clipped = clip_certain(scores)
-        columns = [np.log(clipped), -np.log1p(-clipped)]
-        return columns if self.free_ else [columns[0] + columns[1]]
+    def _columns(self, scores: FloatArray, log_odds: FloatArray | None) -> list[FloatArray]:
+        log_p, log_not_p = logarithms(scores, log_odds)
+        return [log_p, -log_not_p] if self.free_ else [log_p - log_not_p]
 
-    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        positive: FloatArray,
+        weight: FloatArray,
+        log_odds: FloatArray | None = None,
+    ) -> None:
         # Two distinct scores do not identify a and b, so they are set equal.
         self.free_ = not ((scores == scores.min()) | (scores == scores.max())).all()
-        super()._fit_rows(scores, positive, weight)
+        super()._fit_rows(scores, positive, weight, log_odds)
 
     def _name_parameters(self) -> None:
         self.a_, self.b_ = float(self.slopes_[0]), float(self.slopes_[-1])
@@ -119,9 +122,9 @@ class BetaMidpoint(IncreasingSigmoid):
     has_intercept = False
     features = ("ln 2s", "-ln 2(1 - s)")
 
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        clipped = clip_certain(scores)
-        return [np.log(2.0 * clipped), -math.log(2.0) - np.log1p(-clipped)]
+    def _columns(self, scores: FloatArray, log_odds: FloatArray | None) -> list[FloatArray]:
+        log_p, log_not_p = logarithms(scores, log_odds)
+        return [math.log(2.0) + log_p, -math.log(2.0) - log_not_p]
 
     def _name_parameters(self) -> None:
         self.a_, self.b_ = map(float, self.slopes_)

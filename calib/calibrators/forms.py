@@ -6,6 +6,7 @@ form on text (calib/exports/formula.py) or on tensors of ONNX.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -14,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from calib.data.strict_json import added
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON, compact_slope, log_odds, sigmoid
@@ -28,6 +30,7 @@ LOG_RANGE = (
     MACHINE_EPSILON,
     1.0 - MACHINE_EPSILON,
 )  # Scores are clipped to this before a logarithm.
+SMALLEST_POWER = -700.0  # The sigmoid of a smaller number has no logarithm, which is the number.
 MAX_FEATURE = 37.0  # No logarithm or log-odds of a clipped score is larger.
 
 
@@ -72,6 +75,12 @@ class Operations:
         """1 / (1 + e^-x) of numbers in [-bound, bound]."""
         return sigmoid(x)
 
+    def log_sigmoid(self, x: Column) -> Column:
+        """Logarithm of the sigmoid of any number."""
+        (x,) = self.let("x", x)
+        with np.errstate(divide="ignore"):
+            return self.choose(x < SMALLEST_POWER, x, self.log(self.sigmoid(x, math.inf)))
+
     def pieces(self, pieces: Pieces, x: Column) -> Column:
         """Polynomials by pieces."""
         return pieces(x)
@@ -99,20 +108,28 @@ class Form:
         """The value at a score within the ends."""
         raise NotImplementedError
 
-    def __call__(self, do: Operations, s: Column) -> Column:
-        """The calibrated probability of a score in [0, 1]."""
+    def __call__(self, do: Operations, s: Column, z: Column = None) -> Column:  # noqa: ARG002
+        """The calibrated probability of a score in [0, 1].
+
+        `z` are its log-odds, if they are known. Functions of the log-odds read them.
+        """
         if self.ends != (0.0, 1.0):
             (s,) = do.let("s", do.clip(s, *self.ends))
         return self.finish(do, self.of(do, s))
+
+    @property
+    def reads_log_odds(self) -> bool:
+        """Whether known log-odds of the score make a difference."""
+        return False
 
     @property
     def log_odds_bound(self) -> float:
         """A number that no log-odds exceed."""
         return MAX_FEATURE
 
-    def log_odds(self, do: Operations, s: Column) -> Column:
+    def log_odds(self, do: Operations, s: Column, z: Column = None) -> Column:
         """Log-odds of the calibrated probability, which is clipped to [eps, 1 - eps] first."""
-        (p,) = do.let("p", do.clip(self(do, s), *LOG_RANGE))
+        (p,) = do.let("p", do.clip(self(do, s, z), *LOG_RANGE))
         return do.logit(p)
 
     def finish(self, do: Operations, value: Column) -> Column:
@@ -131,6 +148,10 @@ class Identity(Form):
 
     def of(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
         return s
+
+    def log_odds(self, do: Operations, s: Column, z: Column = None) -> Column:
+        """Those of the score."""
+        return super(Identity, self).log_odds(do, s) if z is None else z
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +190,7 @@ Feature = Literal["s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s"]
 class SigmoidOfFeatures(Form):
     """sigmoid(intercept + sum of coefficient x feature); logarithms of s in [eps, 1 - eps].
 
-    eps is float64's machine epsilon, 2.2e-16.
+    eps is float64's machine epsilon, 2.2e-16. Known log-odds are not clipped.
     """
 
     intercept: float
@@ -182,33 +203,46 @@ class SigmoidOfFeatures(Form):
         return (0.0, 1.0) if self.features == ("s",) else LOG_RANGE
 
     @property
+    def reads_log_odds(self) -> bool:
+        return self.features != ("s",)
+
+    @property
     def log_odds_bound(self) -> float:
         return abs(self.intercept) + MAX_FEATURE * sum(map(abs, self.coefficients))
 
     def of(self, do: Operations, s: Column) -> Column:
-        return do.sigmoid(self._sum(do, s), self.log_odds_bound)
+        return do.sigmoid(self._sum(do, s, None), self.log_odds_bound)
 
-    def log_odds(self, do: Operations, s: Column) -> Column:
+    def __call__(self, do: Operations, s: Column, z: Column = None) -> Column:
+        """The calibrated probability, see `Form`."""
+        if z is None:
+            return super(SigmoidOfFeatures, self).__call__(do, s)
+        return do.sigmoid(self.log_odds(do, s, z), math.inf)
+
+    def log_odds(self, do: Operations, s: Column, z: Column = None) -> Column:
         """The sum that the sigmoid is taken of."""
-        if self.ends != (0.0, 1.0):
+        if z is None and self.ends != (0.0, 1.0):
             (s,) = do.let("s", do.clip(s, *self.ends))
-        return self._sum(do, s)
+        return self._sum(do, s, z)
 
-    def _sum(self, do: Operations, s: Column) -> Column:
+    def _sum(self, do: Operations, s: Column, z: Column) -> Column:
         total: Column = None
         for coefficient, name in zip(self.coefficients, self.features, strict=True):
             factor = -coefficient if name.startswith("-") else coefficient
-            term = feature(do, name, s)
+            term = feature(do, name, s, z)
             total = factor * term if total is None else total + factor * term
         return total + self.intercept
 
 
-def feature(do: Operations, name: Feature, s: Column) -> Column:
+def feature(do: Operations, name: Feature, s: Column, z: Column) -> Column:
     """One column that a sigmoid is taken of, without the minus sign of its name."""
     if name == "s":
         return s
     if name == "logit s":
-        return do.logit(s)
+        return do.logit(s) if z is None else z
+    if z is not None:
+        logarithm = do.log_sigmoid(0 - z if "1" in name else z)
+        return logarithm + math.log(2.0) if "2" in name else logarithm
     inner = 1 - s if "1" in name else s
     return do.log(2 * inner if "2" in name else inner)
 
@@ -264,7 +298,7 @@ class Piecewise(Form):
         value = do.pieces(self.pieces, self.axis(do, s))
         return value if self.link == "none" else do.sigmoid(value, self.log_odds_bound)
 
-    def log_odds(self, do: Operations, s: Column) -> Column:
+    def log_odds(self, do: Operations, s: Column, z: Column = None) -> Column:  # noqa: ARG002
         """The polynomials, if the sigmoid is taken of them."""
         if self.link == "none":
             return super(Piecewise, self).log_odds(do, s)
@@ -315,6 +349,10 @@ class Blend(Form):
     kind: ClassVar[str] = "blend"
 
     @property
+    def reads_log_odds(self) -> bool:
+        return any(one.reads_log_odds or isinstance(one, Identity) for one in self.members)
+
+    @property
     def log_odds_bound(self) -> float:
         pairs = zip(self.weights, self.members, strict=True)
         return sum(weight * member.log_odds_bound for weight, member in pairs)
@@ -322,10 +360,16 @@ class Blend(Form):
     def of(self, do: Operations, s: Column) -> Column:
         return do.sigmoid(self.log_odds(do, s), self.log_odds_bound)
 
-    def log_odds(self, do: Operations, s: Column) -> Column:
+    def __call__(self, do: Operations, s: Column, z: Column = None) -> Column:
+        """The calibrated probability, see `Form`."""
+        if z is None:
+            return super(Blend, self).__call__(do, s)
+        return do.sigmoid(self.log_odds(do, s, z), math.inf)
+
+    def log_odds(self, do: Operations, s: Column, z: Column = None) -> Column:
         """The sum that the sigmoid is taken of."""
         pairs = zip(self.weights, self.members, strict=True)
-        return reduce(add, [weight * member.log_odds(do, s) for weight, member in pairs])
+        return reduce(add, [weight * member.log_odds(do, s, z) for weight, member in pairs])
 
 
 class RowsForm:
@@ -362,17 +406,18 @@ class RowsClipped(RowsForm):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Softmax(RowsForm):
-    """softmax(W ln P + b), or of w ln P + b class by class; ln of scores of at least 2.2e-16.
+    """softmax(W ln P + b), or of w ln P + b class by class; ln of scores of at least the lowest.
 
     `weights` has a row per class, or one number per class.
     """
 
     weights: FloatArray
     intercepts: FloatArray
+    lowest: Share = added(MACHINE_EPSILON)
     kind: ClassVar[str] = "softmax"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
-        logs = [do.log(do.choose(s < MACHINE_EPSILON, MACHINE_EPSILON, s)) for s in row]
+        logs = [do.log(do.choose(s < self.lowest, self.lowest, s)) for s in row]
         if self.weights.ndim == 2:
             logs = list(do.let("x", *logs))
         return softmax(do, [self._of_class(k, logs) for k in range(len(logs))])
@@ -393,11 +438,12 @@ class SoftmaxAfterTemperature(RowsForm):
     uniform: Share
     weights: FloatArray
     intercepts: FloatArray
+    lowest: Share = added(MACHINE_EPSILON)
     kind: ClassVar[str] = "softmax_after_temperature"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
         m = len(row)
-        scaled = Softmax(np.full(m, self.slope), np.zeros(m))(do, row)
+        scaled = Softmax(np.full(m, self.slope), np.zeros(m), self.lowest)(do, row)
         mixed = [(1.0 - self.uniform) * q + self.uniform / m for q in scaled]
         return Softmax(self.weights, self.intercepts)(do, do.let("q", *mixed))
 

@@ -31,9 +31,9 @@ class IncreasingSigmoid(RowCalibrator):
     smooth_targets = False
     features: tuple[Feature, ...] = ("logit s",)  # These are the names of the columns.
 
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+    def _columns(self, scores: FloatArray, log_odds: FloatArray | None) -> list[FloatArray]:
         """Increasing functions of the score: its log-odds, unless a subclass has others."""
-        return [certain_logit(scores)]
+        return [certain_logit(scores) if log_odds is None else log_odds]
 
     def _name_parameters(self) -> None:
         """Set the attributes that hold the parameters of the method."""
@@ -42,12 +42,22 @@ class IncreasingSigmoid(RowCalibrator):
         """The formula of the fitted curve with its numbers."""
         raise NotImplementedError
 
-    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
-        n_columns = len(self._columns(scores[:1]))
+    def _fit(self, cells: ScoreCells) -> None:
+        self._fit_rows(cells.score, cells.positive, cells.weight, cells.log_odds)
+
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        positive: FloatArray,
+        weight: FloatArray,
+        log_odds: FloatArray | None = None,
+    ) -> None:
+        n_columns = len(self._columns(scores[:1], None))
         self.slopes_, self.separated_ = np.zeros(n_columns), False
         for size in range(n_columns, 0, -1):
             subsets = combinations(range(n_columns), size)
-            fits = [self._fit_columns(subset, scores, positive, weight) for subset in subsets]
+            given = scores, positive, weight, log_odds
+            fits = [self._fit_columns(subset, *given) for subset in subsets]
             allowed = [fit for fit in fits if fit[1].min() >= 0.0]
             best = max(allowed, key=lambda fit: fit[0], default=None)
             if best is not None and best[1].any():
@@ -65,11 +75,12 @@ class IncreasingSigmoid(RowCalibrator):
         scores: FloatArray,
         positive: FloatArray,
         weight: FloatArray,
+        log_odds: FloatArray | None,
     ) -> tuple[float, FloatArray, float, bool]:
         """Log-likelihood, slopes and intercept of a fit on some columns, and if they separate."""
 
         def features(part: slice) -> FloatArray:
-            columns = self._columns(scores[part])
+            columns = self._columns(scores[part], None if log_odds is None else log_odds[part])
             ones = [np.ones(len(columns[0]))] if self.has_intercept else []
             return np.array([*ones, *(columns[i] for i in subset)])
 
@@ -85,11 +96,11 @@ class IncreasingSigmoid(RowCalibrator):
     def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
         """Follow the fit by one Newton step."""
         used = np.flatnonzero(self.slopes_)
-        columns = [self._columns(cells.score)[i] for i in used]
+        columns = [self._columns(cells.score, cells.log_odds)[i] for i in used]
         if self.has_intercept or self.constant_:
             columns.append(np.ones(len(cells)))
         design = np.column_stack(columns)
-        f = self.to_map().log_odds(ON_ARRAYS, cells.score)
+        f = self.to_map().log_odds(ON_ARRAYS, cells.score, cells.log_odds)
         p = sigmoid(f)
         variance = p * (1.0 - p)
         information = design.T @ (design * (cells.weight * variance)[:, None])
@@ -100,6 +111,9 @@ class IncreasingSigmoid(RowCalibrator):
         if self.smooth_targets or self.separated_:
             low, high = softened_outcomes(cells.total_positive, cells.total_weight)
         return f + step * (p - low), f - step * (high - p)
+
+    def _map_log_odds(self, scores: FloatArray, log_odds: FloatArray) -> FloatArray:
+        return np.asarray(self.to_map()(ON_ARRAYS, scores, log_odds))
 
     def _base_rate(self) -> float:
         return float(sigmoid(np.array(self.intercept_)))
@@ -246,7 +260,7 @@ class Platt(IncreasingSigmoid):
     smooth_targets = True
     features = ("s",)
 
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+    def _columns(self, scores: FloatArray, log_odds: FloatArray | None) -> list[FloatArray]:  # noqa: ARG002
         return [scores]
 
     def _name_parameters(self) -> None:

@@ -32,9 +32,9 @@ class LinearSoftmax(MatrixCalibrator):
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
         identity = self.design.identity(scores.shape[1]).ravel()
-        start = fit_inverse_temperature(scores, label, weight) * identity
+        start = fit_inverse_temperature(scores, label, weight, self.lowest_) * identity
         for part in row_blocks(*scores.shape):
-            scores[part] = log_scores(scores[part])
+            scores[part] = log_scores(scores[part], self.lowest_)
         problem = SoftmaxRegression(self.design, scores, label, weight)
         self._theta_ = self._solve(problem, start)
         self._name_parameters()
@@ -49,7 +49,9 @@ class LinearSoftmax(MatrixCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         for part in row_blocks(*scores.shape):
-            scores[part] = softmax(self.design.eta(self._theta_, log_scores(scores[part])))
+            scores[part] = softmax(
+                self.design.eta(self._theta_, log_scores(scores[part], self.lowest_))
+            )
         return scores
 
 
@@ -79,9 +81,9 @@ def span(values: FloatArray) -> str:
 class VectorScaling(LinearSoftmax):
     """Vector scaling: softmax(w ln P + b) with w and b per class, fitted by maximum likelihood.
 
-    Scores below 2.2e-16 are replaced by it before the logarithm is taken. A penalty with the weight
-    of a thousandth of a row (one row for a class without rows) pulls the function to the identity
-    and keeps the coefficients finite.
+    Scores below `lowest_` are replaced by it before the logarithm is taken. A penalty with the
+    weight of a thousandth of a row (one row for a class without rows) pulls the function to the
+    identity and keeps the coefficients finite.
 
     Attributes
     ----------
@@ -108,7 +110,7 @@ class VectorScaling(LinearSoftmax):
         self.slopes_, self.intercepts_ = self._theta_.reshape(-1, 2).T.copy()
 
     def to_map(self) -> Softmax:
-        return Softmax(self.slopes_.copy(), self.intercepts_.copy())
+        return Softmax(self.slopes_.copy(), self.intercepts_.copy(), self.lowest_)
 
     def formula(self) -> str:
         return f"softmax(w ln P + b), per class: w {span(self.slopes_)}, b {span(self.intercepts_)}"
@@ -136,7 +138,7 @@ class FullLinear(LinearSoftmax):
         self.weights_, self.intercepts_ = table[:, :-1].copy(), table[:, -1].copy()
 
     def to_map(self) -> RowsForm:
-        return Softmax(self.weights_.copy(), self.intercepts_.copy())
+        return Softmax(self.weights_.copy(), self.intercepts_.copy(), self.lowest_)
 
     def formula(self) -> str:
         off = self.weights_[~np.eye(self.n_classes_, dtype=np.bool_)]
@@ -158,10 +160,11 @@ class FullLinear(LinearSoftmax):
 class MatrixScaling(FullLinear):
     """Matrix scaling: softmax(W ln P + b) with a full matrix W, fitted by maximum likelihood.
 
-    Scores below 2.2e-16 are replaced by it before the logarithm is taken. A penalty with the weight
-    of a thousandth of a row (one row for a class without rows) pulls W to the identity. It selects
-    one of the matrices that give the same function, and keeps the coefficients finite. m (m + 1)
-    coefficients are fitted without any other penalty, so many more rows than that are needed.
+    Scores below `lowest_` are replaced by it before the logarithm is taken. A penalty with the
+    weight of a thousandth of a row (one row for a class without rows) pulls W to the identity. It
+    selects one of the matrices that give the same function, and keeps the coefficients finite.
+    m (m + 1) coefficients are fitted without any other penalty, so many more rows than that are
+    needed.
 
     Attributes
     ----------

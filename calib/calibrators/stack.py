@@ -9,14 +9,15 @@ from typing import Self
 import numpy as np
 
 from calib.calibrators.base import Calibrator
-from calib.calibrators.forms import Blend
+from calib.calibrators.forms import ON_ARRAYS, Blend
 from calib.calibrators.registry import CALIBRATORS, calibrator, register
 from calib.calibrators.spline import Spline
 from calib.data.cells import ScoreCells
+from calib.data.views import log_odds_of
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.smoothed_rate import EXTRA_COST_PER_DEGREE
-from calib.numerics.transforms import EpsilonRule, certain_logit, sigmoid
+from calib.numerics.transforms import EpsilonRule, sigmoid
 from calib.text import joined, percent
 
 # With smaller weights a member changes no visible digit, but makes the export longer.
@@ -133,6 +134,9 @@ class Stack(Calibrator):
         members = tuple(member.to_map() for member in self.members_.values())
         return Blend(tuple(self.weights_.values()), members)
 
+    def _map_log_odds(self, scores: FloatArray, log_odds: FloatArray) -> FloatArray:
+        return np.asarray(self.to_map()(ON_ARRAYS, scores, log_odds))
+
     def knots(self) -> FloatArray:
         """Scores at which a member changes its formula."""
         return np.unique(np.concatenate([member.knots() for member in self.members_.values()]))
@@ -165,7 +169,7 @@ def _check_members(keys: Sequence[str]) -> None:
 
 def _fewer(cells: ScoreCells) -> ScoreCells:
     """At most about 1,024 cells of neighbouring scores, at their mean scores."""
-    starts = bucket_starts(certain_logit(cells.score), cells.weight, MAX_CELLS)
+    starts = bucket_starts(log_odds_of(cells), cells.weight, MAX_CELLS)
     if len(starts) == len(cells):
         return cells
     return cells.joined(starts, bucket_means(cells.score, cells.weight, starts))

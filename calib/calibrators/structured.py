@@ -61,14 +61,14 @@ class StructuredMatrix(FullLinear):
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
         n_rows = float(len(label) if weight is None else weight.sum())
-        self.temperature_ = 1.0 / fit_inverse_temperature(scores, label, weight)
+        self.temperature_ = 1.0 / fit_inverse_temperature(scores, label, weight, self.lowest_)
         self.uniform_share_ = 1.0 / (n_rows + 1.0)
         super()._fit(self._scaled(scores), label, weight)
 
     def _scaled(self, scores: FloatArray) -> FloatArray:
         """Q, written over the scores."""
         for part in row_blocks(*scores.shape):
-            scores[part] = softmax(log_scores(scores[part]) / self.temperature_)
+            scores[part] = softmax(log_scores(scores[part], self.lowest_) / self.temperature_)
         scores *= 1.0 - self.uniform_share_
         scores += self.uniform_share_ / scores.shape[1]
         return scores
@@ -85,6 +85,7 @@ class StructuredMatrix(FullLinear):
             self.uniform_share_,
             self.weights_.copy(),
             self.intercepts_.copy(),
+            self.lowest_,
         )
 
     def formula(self) -> str:

@@ -63,8 +63,8 @@ class Temperature(IncreasingSigmoid):
 class MatrixTemperature(MatrixCalibrator):
     """Temperature scaling of a matrix: softmax(ln P / T), fitted by maximum likelihood.
 
-    Scores below 2.2e-16 are replaced by it before the logarithm is taken. T is in [0.01, 100]. The
-    order of the classes never changes.
+    Scores below `lowest_` are replaced by it before the logarithm is taken. T is in [0.01, 100].
+    The order of the classes never changes.
 
     Attributes
     ----------
@@ -86,16 +86,16 @@ class MatrixTemperature(MatrixCalibrator):
     keeps_accuracy = True
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
-        self.temperature_ = 1.0 / fit_inverse_temperature(scores, label, weight)
+        self.temperature_ = 1.0 / fit_inverse_temperature(scores, label, weight, self.lowest_)
 
     def _map(self, scores: FloatArray) -> FloatArray:
         for part in row_blocks(*scores.shape):
-            scores[part] = softmax(log_scores(scores[part]) / self.temperature_)
+            scores[part] = softmax(log_scores(scores[part], self.lowest_) / self.temperature_)
         return scores
 
     def to_map(self) -> Softmax:
         slopes = np.full(self.n_classes_, 1.0 / self.temperature_)
-        return Softmax(slopes, np.zeros(self.n_classes_))
+        return Softmax(slopes, np.zeros(self.n_classes_), self.lowest_)
 
     def formula(self) -> str:
         return f"softmax(ln P / {self.temperature_:.3g})"

@@ -6,8 +6,8 @@ from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Identity, RowsIdentity
 from calib.calibrators.registry import register, register_matrix
 from calib.data.cells import ScoreCells
+from calib.data.views import log_odds_of
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -33,7 +33,7 @@ class Uncalibrated(Calibrator):
         pass
 
     def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
-        log_odds = certain_logit(cells.score)
+        log_odds = log_odds_of(cells)
         return log_odds, log_odds
 
     def to_map(self) -> Identity:

@@ -99,8 +99,7 @@ class CrossFitted:
 
     def view(self, key: str) -> BinaryView:
         """The rows with the scores of one method and the outcomes that belong to them."""
-        outcome = self.outcomes.get(key, self.rows.outcome)
-        return replace(self.rows, outcome=outcome, score=self.scores[key])
+        return self.rows.with_score(self.scores[key], self.outcomes.get(key))
 
     @property
     def given_rows(self) -> BinaryView:
@@ -136,7 +135,7 @@ class CrossFitted:
             return rows
         changed = self.outcomes.get(key)
         outcome = rows.outcome if changed is None else changed[self._counted_entry]
-        return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
+        return rows.with_score(self.row_values(self.scores[key]), outcome)
 
     def row_scores(self, key: str) -> FloatArray:
         """The score of each given row by one method, from one of the folds of such rows.

@@ -118,7 +118,10 @@ LOSSES: Mapping[str, Callable[..., FloatArray]] = {
 
 def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
     rows = held_out.view(key)
-    return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}
+    return {
+        "log_loss": row_log_loss(rows.outcome, rows.score, rows.log_odds),
+        "brier_score": row_brier(rows.outcome, rows.score),
+    }
 
 
 def choose(

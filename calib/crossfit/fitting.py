@@ -110,7 +110,12 @@ def _evaluated(
         calibrators = {key: calibrators[key] for key in scores}
     else:
         by_fold = {key: [fitted] for key, fitted in calibrators.items()}
-        scores = {key: fitted.predict(rows.score) for key, fitted in calibrators.items()}
+        scores = {
+            key: rows.score
+            if isinstance(fitted, Uncalibrated)
+            else fitted.predict(rows.score, rows.log_odds)
+            for key, fitted in calibrators.items()
+        }
     cells = _count(rows, scores)
     progress((n_folds + 1) / (n_folds + 2), f"Resampling the {'' if n_folds else 'test '}rows")
     plain = fitted_on if n_folds else cells.get("uncalibrated") or rows.cells()
@@ -160,7 +165,7 @@ def _in_folds(
     """Scores of the methods that were fitted in every fold, the calibrators, and the failures."""
     assert rows.fold is not None
     numbers, failures = np.unique(rows.fold), dict[str, str]()
-    scores = {key: np.empty(len(rows)) for key in calibrators}
+    scores, log_odds = {key: np.empty(len(rows)) for key in calibrators}, rows.log_odds
     by_fold: dict[str, list[Calibrator]] = {key: [] for key in calibrators}
     for step, (number, others) in enumerate(
         zip(numbers, cells_outside_folds(rows, cell), strict=True)
@@ -169,9 +174,10 @@ def _in_folds(
         fitted, failed = _fit_all(others, tuple(calibrators), settings)
         failures |= failed
         held_out = np.flatnonzero(rows.fold == number)
+        given = rows.score[held_out], None if log_odds is None else log_odds[held_out]
         for key in fitted:
             by_fold[key].append(fitted[key])
-            scores[key][held_out] = fitted[key].predict(rows.score[held_out])
+            scores[key][held_out] = fitted[key].predict(*given)
     # A method that failed in one fold has rows without a score, so it is left out. The uncalibrated
     # scores are not copied.
     scores = {
@@ -205,7 +211,7 @@ def _resolutions(
         # One call for both ends, because every call makes the pieces of a spline anew.
         at_ends = [one.predict(ends.ravel()).reshape(ends.shape) for one in fitted[key]]
         first, last = np.concatenate(at_ends, axis=1)[:, place]
-        scored = replace(rows, score=scores[key])
+        scored = rows.with_score(scores[key])
         return resolutions(scored, cells[key], (first, last), positions.middle, positions.aside)
 
     return over_cores(bounds, scores)
@@ -214,7 +220,7 @@ def _resolutions(
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
     """Held-out cells. If the calibrators of several folds make many, they are put on the grid."""
 
-    return over_cores(lambda key: replace(rows, score=scores[key]).cells().bounded(), scores)
+    return over_cores(lambda key: rows.with_score(scores[key]).cells().bounded(), scores)
 
 
 def _fit_all(

@@ -147,4 +147,5 @@ def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[Sco
         # identity to see whether rows are weighted.
         part = {id(values): values[kept] for values in sums}
         count, total, ones, squares, squared_ones = (part[id(values)] for values in sums)
-        yield ScoreCells(score[kept], count, total, ones, squares, squared_ones)
+        sums_of_cells = count, total, ones, squares, squared_ones
+        yield ScoreCells(score[kept], *sums_of_cells, far=rows.far)

@@ -51,7 +51,7 @@ def view_of_matrix(
         label = CALIBRATORS[key].words(matrix=True)[0]
         progress(number / len(held_out.calibrators), f"Evaluating {label}")
         scored = held_out.view(key, settings.view)
-        views[key] = replace(rows, outcome=scored.outcome[firsts], score=scored.score[firsts])
+        views[key] = rows.with_score(scored.score[firsts], scored.outcome[firsts])
         cells[key] = views[key].cells()
         replicates[key] = replicate_view(views[key], cells[key], settings.seed)
     return CrossFitted(

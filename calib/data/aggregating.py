@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib.data.aggregate import Aggregate
-from calib.data.base import Data
+from calib.data.base import Data, check_data
 from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions, rows_of
 from calib.data.slicing import MAX_VALUES, days_or_values, singles_and_pairs, slice_by, too_many
@@ -71,6 +72,14 @@ def aggregate(
     3   site  north    0.7        1     1
     4   site  south    0.7        1     1
     """
+    check_data(predictions)
+    if predictions.far is not None and predictions.far.n_beyond:
+        warnings.warn(
+            f"Counts hold probabilities, of which {predictions.far.beyond}. Analyse the rows "
+            "instead, or expect other log losses and other fits on the log-odds.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     chosen = view or predictions.default_view
     names_of_slices = [name for name in predictions.columns if name != predictions.time_name]
     time = predictions.time_name

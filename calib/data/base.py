@@ -14,6 +14,15 @@ from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 
 
+def check_data(predictions: object) -> None:
+    """Refuse what has neither rows nor counts of predictions, such as a frame."""
+    if not isinstance(predictions, Data):
+        raise TypeError(
+            f"predictions must be Predictions or an Aggregate, got {type(predictions).__name__}. "
+            "calib.load makes Predictions of a file or a frame."
+        )
+
+
 class Data(ABC):
     """Predictions of one model, as rows (`Predictions`) or as their counts (`Aggregate`).
 

@@ -45,6 +45,8 @@ class ScoreCells(Cells):
     design_effect : float
         Number of rows that contain as much information as one independent row; 1 if rows have no
         groups. Only fits and smooth curves use it.
+    far : FarLogOdds or None
+        Log-odds of scores that are 0 or 1 up to rounding, if the scores were given as log-odds.
 
     Examples
     --------
@@ -205,6 +207,7 @@ class ScoreCells(Cells):
             positive=positive / unit,
             weight_sq=self.weight_sq * square,
             positive_sq=self.positive_sq * square,
+            far=self.far,
         )
 
     @property

@@ -119,7 +119,7 @@ class CountedRows(Locked):
             test=None if rows.test is None else table.stratum // n_folds == 1,
             fold=None if rows.fold is None else table.stratum % n_folds,
         )
-        return replace(counted, given=rows)
+        return replace(counted, entries=replace(counted.entries, far=rows.far), given=rows)
 
     @classmethod
     def of_table(

@@ -25,13 +25,14 @@ from calib.data.origin import Origin, are_copies
 from calib.data.slicing import Slicing, slice_by
 from calib.data.views import BinaryView, check_view, default_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.class_scores import binary_problem
+from calib.numerics.class_scores import binary_problem, softmax_of_logits
+from calib.numerics.far_log_odds import FarLogOdds, probabilities
 
 MAX_FOLDS = 100
 # The fields that have one value per row, besides `columns`.
 ARRAYS = ("outcome", "scores", "weight", "test", "group", "fold")
 # The fingerprint covers these fields.
-COVERED = (*ARRAYS, "columns", "class_names")
+COVERED = (*ARRAYS, "columns", "class_names", "far")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -69,6 +70,9 @@ class Predictions(Data, Locked):
         How the file was read. None if the rows came from arrays.
     fold_names : tuple of str
         Names of the named folds in alphabetical order, empty if the data name no folds.
+    far : FarLogOdds or None
+        Log-odds of the scores that are 0 or 1 up to rounding, if there is one score per row and it
+        was given as log-odds. Different log-odds have different scores.
     fingerprint : str
         SHA-256 of all columns. It is computed from the data.
     """
@@ -89,6 +93,7 @@ class Predictions(Data, Locked):
     time_name: str = ""
     origin: Origin | None = None
     fold_names: tuple[str, ...] = ()
+    far: FarLogOdds | None = None
     fingerprint: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -99,9 +104,10 @@ class Predictions(Data, Locked):
     def from_arrays(
         cls,
         y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_prob: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        log_odds: ArrayLike | None = None,
         test: ArrayLike | None = None,
         group: ArrayLike | None = None,
         fold: ArrayLike | None = None,
@@ -122,6 +128,9 @@ class Predictions(Data, Locked):
             Outcomes 0 and 1 (or booleans) for binary scores, class indices 0..m-1 for a matrix.
         y_prob : array-like of shape (n,) or (n, m)
             Scores in [0, 1]. Each row of a matrix must sum to 1 within 1e-3.
+        log_odds : array-like of shape (n,) or (n, m), optional
+            Log-odds of class 1, or logits of all classes, in place of `y_prob`. Those beyond about
+            36, which have no probabilities in float64, keep their values and their order.
         sample_weight : array-like of shape (n,), optional
             Weights, all above 0. Default: every row has weight 1.
         test : array-like of bool, shape (n,), optional
@@ -155,7 +164,13 @@ class Predictions(Data, Locked):
         >>> len(predictions), predictions.class_names, predictions.view("class:1").score
         (3, ('0', '1'), array([0.2, 0.7, 0.9]))
         """
-        scores = np.asarray(y_prob)
+        far = None
+        if log_odds is None:
+            scores = np.asarray(y_prob)
+        elif y_prob is None:
+            scores, far = _scores_of(log_odds)
+        else:
+            raise ValueError("Give y_prob or log_odds, not both, got both.")
         if scores.ndim == 2:
             scores = check_score_matrix(scores)
             outcome = check_classes(y_true, scores.shape[1])
@@ -165,12 +180,19 @@ class Predictions(Data, Locked):
             outcome = check_outcomes(y_true).astype(np.int64)
             n_classes = 2
         check_same_length(y_true=outcome, y_prob=scores)
+        if isinstance(class_names, str):
+            raise TypeError(f"class_names must be a list of names, got {class_names!r}.")
         names = tuple(class_names) if class_names else tuple(map(str, range(n_classes)))
         if len(names) != n_classes:
             raise ValueError(f"class_names must have length {n_classes}, got {len(names)}.")
         weight = None if sample_weight is None else check_weights(sample_weight).copy()
         mask = None if test is None else check_outcomes(test, "test").copy()
         codes = None if group is None else _groups(group)
+        if not isinstance(columns, Mapping | None):
+            raise TypeError(
+                "columns must map names to arrays, such as {'region': regions}, got "
+                f"{type(columns).__name__}."
+            )
         extra = {key: np.array(values) for key, values in (columns or {}).items()}
         folds, fold_names = (None, ()) if fold is None else _named_folds(fold)
         if folds is not None and mask is not None:
@@ -199,6 +221,7 @@ class Predictions(Data, Locked):
             time_name,
             origin,
             fold_names,
+            far,
         )
 
     def __len__(self) -> int:
@@ -301,11 +324,11 @@ class Predictions(Data, Locked):
             If the view does not have one of these forms, or its index is out of range.
         """
         kind, index = check_view(view, self.n_classes)
+        columns = self.weight, self.test, self.group, self.fold
         if not self.is_matrix and (kind, index) == ("class", 1):
-            score, outcome = self.scores, self.outcome == 1
-        else:
-            score, outcome = binary_problem(self.score_matrix, self.outcome, kind, index)
-        return BinaryView(outcome, score, self.weight, self.test, self.group, self.fold)
+            return BinaryView(self.outcome == 1, self.scores, *columns, far=self.far)
+        score, outcome = binary_problem(self.score_matrix, self.outcome, kind, index)
+        return BinaryView(outcome, score, *columns)
 
     def one_score(self, view: str) -> Predictions:
         """The binary problem of a view, as predictions with one score per row.
@@ -330,6 +353,7 @@ class Predictions(Data, Locked):
             self,
             outcome=binary.outcome.astype(np.int64),
             scores=binary.score,
+            far=binary.far,
             class_names=("other", self.view_label(view)),
             origin=None,
         )
@@ -374,6 +398,16 @@ def _groups(group: ArrayLike) -> IntArray:
     return codes
 
 
+def _scores_of(log_odds: ArrayLike) -> tuple[FloatArray, FarLogOdds | None]:
+    """Probabilities of the log-odds of one class, or of the logits of all classes."""
+    values = np.array(log_odds, dtype=np.float64)
+    if np.isnan(values).any():
+        raise ValueError("log_odds must be numbers, got nan.")
+    if values.ndim == 2:
+        return softmax_of_logits(values), None
+    return probabilities(values)
+
+
 def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
     """Codes and names of folds. Missing names, and too few or too many folds, are refused."""
     codes, values = pd.factorize(pd.Series(fold))
@@ -401,6 +435,8 @@ def _fingerprint(predictions: Predictions) -> str:
     digest = hashlib.sha256()
     columns: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in ARRAYS}
     columns |= {f"column {name!r}": values for name, values in predictions.columns.items()}
+    if predictions.far is not None:
+        columns["log-odds"] = predictions.far.log_odds
     digest.update(repr(predictions.class_names).encode())
     for name, values in columns.items():
         if values is None:

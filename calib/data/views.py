@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,8 @@ from calib.data.cells import ScoreCells
 from calib.data.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import leading_classes
+from calib.numerics.far_log_odds import FarLogOdds
+from calib.numerics.transforms import certain_logit
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
@@ -39,6 +41,8 @@ class BinaryView(Locked):
     weight_sq : ndarray of shape (n,) or None
         Sum of the squared weights of an entry's rows. None if each entry is one row, or all weights
         are 1.
+    far : FarLogOdds or None
+        Log-odds of scores that are 0 or 1 up to rounding, if the scores were given as log-odds.
     """
 
     outcome: BoolArray
@@ -49,9 +53,21 @@ class BinaryView(Locked):
     fold: IntArray | None = None
     count: FloatArray | None = None
     weight_sq: FloatArray | None = None
+    far: FarLogOdds | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    @property
+    def log_odds(self) -> FloatArray | None:
+        """Log-odds of each row, if some of them are too far from 0 to be those of its score."""
+        return None if self.far is None else self.far.of(self.score)
+
+    def with_score(self, score: FloatArray, outcome: BoolArray | None = None) -> BinaryView:
+        """The same rows with the scores of a method. Other scores have other log-odds."""
+        far = self.far if score is self.score else None
+        outcome = self.outcome if outcome is None else outcome
+        return replace(self, outcome=outcome, score=score, far=far)
 
     @property
     def n_rows(self) -> int:
@@ -86,10 +102,11 @@ class BinaryView(Locked):
     def cells(self) -> ScoreCells:
         """Count the rows into cells, with the design effect of their groups."""
         if self.count is None:
-            return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
-        return ScoreCells.from_entries(
-            self.outcome, self.score, self.count, self.weights, self.squared_weights, self.group
-        )
+            cells = ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
+        else:
+            sums = self.count, self.weights, self.squared_weights
+            cells = ScoreCells.from_entries(self.outcome, self.score, *sums, self.group)
+        return cells if self.far is None else replace(cells, far=self.far)
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
         """Select rows or entries by a mask or by indices."""
@@ -99,6 +116,15 @@ class BinaryView(Locked):
     def scored(self) -> BinaryView:
         """The rows or entries that are scored: the test rows, or all."""
         return self if self.test is None else self.rows(self.test)
+
+
+def log_odds_of(scored: BinaryView | ScoreCells) -> FloatArray:
+    """Log-odds of rows or cells: of a score of 0 or 1 they are -36 or 36, if they are not known.
+
+    >>> log_odds_of(BinaryView(np.array([True, False]), np.array([0.5, 1.0]))).round(1)
+    array([ 0., 36.])
+    """
+    return certain_logit(scored.score) if scored.log_odds is None else scored.log_odds
 
 
 def rows_by_code(rows: BinaryView, codes: IntArray, n: int) -> dict[int, BinaryView]:
@@ -187,12 +213,15 @@ def _picked(rows: BinaryView | ScoreMatrix, chosen: NDArray[Any]) -> dict[str, A
     columns = {column.name: getattr(rows, column.name) for column in fields(rows)}
     # Positions are faster: a mask would be searched again for every column.
     chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
-    return {name: None if column is None else column[chosen] for name, column in columns.items()}
+    return {
+        name: column[chosen] if isinstance(column, np.ndarray) else column
+        for name, column in columns.items()
+    }
 
 
 def parse_view(view: str) -> tuple[str, int]:
     """Return (kind, index) of a view. A name that is not a view is refused."""
-    match = VIEW.fullmatch(view)
+    match = VIEW.fullmatch(view) if isinstance(view, str) else None
     if match is None:
         raise ValueError(f"view must look like 'class:1', 'top:1' or 'within:2', got {view!r}.")
     return match["kind"], int(match["index"])

@@ -15,7 +15,7 @@ from calib.exports.form_json import ExportError, NotExportedError
 from calib.exports.from_fitted import describe
 from calib.exports.score_conversion import Conversion
 from calib.exports.sql import DIALECTS
-from calib.exports.verified_file import Verified, load_calibrator, verify
+from calib.exports.verified_file import Verified, checked_path, load_calibrator, verify
 
 if TYPE_CHECKING:
     from calib.analysis import Analysis
@@ -98,7 +98,12 @@ def export(
     >>> bool(load_calibrator(path).predict([0.2])[0] == fitted.predict([0.2])[0])
     True
     """
-    path = Path(path)
+    path = checked_path(path)
+    if not isinstance(fitted, Fitted):
+        raise TypeError(
+            "fitted must be a fitted calibrator, such as analysis.held_out.calibrators['beta'], "
+            f"got {type(fitted).__name__}."
+        )
     if dialect is not None and path.suffix.lower() != ".sql":
         raise ValueError(f"dialect is for files that end in .sql, got {path.name!r}.")
     file = offer(
@@ -161,7 +166,7 @@ def offer(
     if not isinstance(exported, ExportedCalibrator):
         names = tuple(classes) if classes else None
         exported = describe(exported, analysis=analysis, classes=names, conversion=conversion)
-    elif conversion not in (None, exported.conversion):
+    elif conversion and not conversion.same_scores(exported.conversion):
         raise ValueError("transform and swap cannot be changed in a file that was exported.")
     listed = None if columns is None else tuple(columns)
     content, run = written(exported, target, choices_for(exported, dialect, table, listed))

@@ -143,9 +143,10 @@ class ExportedCalibrator:
     def values(self, scores: FloatArray) -> FloatArray:
         """Calibrated probabilities of scores that were checked."""
         with single_thread(), np.errstate(all="ignore"):
-            converted = self.converted(scores)
             if isinstance(self.form, Form):
-                return np.asarray(self.form(ON_ARRAYS, converted))
+                given = np.asarray(scores, dtype=np.float64)
+                return np.asarray(self.conversion.calibrated(self.form, ON_ARRAYS, given))
+            converted = self.converted(scores)
             return np.column_stack(list(self.form(ON_ARRAYS, list(converted.T))))
 
     def converted(self, scores: FloatArray) -> FloatArray:

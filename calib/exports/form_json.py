@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.calibrators import forms
 from calib.calibrators.forms import Form, RowsForm
-from calib.data.strict_json import Reader
+from calib.data.strict_json import Reader, is_written
 from calib.numerics.splines import Pieces
 
 Json = dict[str, Any]
@@ -50,7 +50,8 @@ def encode(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     kind: Json = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
-    return kind | {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    entries = ((field, getattr(value, field.name)) for field in fields(value))
+    return kind | {field.name: encode(item) for field, item in entries if is_written(field, item)}
 
 
 class FormReader(Reader):
@@ -96,6 +97,8 @@ def _rules(record: Any) -> list[tuple[bool, str]]:
     """Rules for the entries of a record: whether each is met, and its words if it is not."""
     if isinstance(record, forms.OddsDivided):
         return [(record.factor > 0.0, "factor must be above 0")]
+    if isinstance(record, forms.Softmax | forms.SoftmaxAfterTemperature):
+        return [(record.lowest > 0.0, "lowest must be above 0")]
     if isinstance(record, forms.SigmoidOfFeatures):
         alike = len(record.features) == len(record.coefficients)
         return [(alike, "features must name one feature per coefficient")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,15 @@ def describe(
         raise ExportError(str(error)) from None
     if conversion is None:
         conversion = Conversion(**conversion_of(None if analysis is None else analysis.data.origin))
+    if conversion.transform == "logit" and isinstance(form, Form) and form.reads_log_odds:
+        conversion = replace(conversion, keeps_log_odds=True)
+    elif (far := getattr(getattr(analysis, "source", None), "far", None)) and far.n_beyond:
+        warnings.warn(
+            f"Exported code of {method} reads probabilities, of which {far.beyond}: it gives one "
+            "value for all of these on each side.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if conversion.transform in ROW_TRANSFORMS and not matrix:
         raise ExportError(
             f"The scores were converted by transform={conversion.transform!r}, which needs the "
@@ -98,7 +108,10 @@ def tests_of(
 def _compare_with_fitted(
     exported: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator
 ) -> None:
-    expected = fitted.predict(exported.converted(exported.scores))
+    given = [exported.converted(exported.scores)]
+    if exported.conversion.keeps_log_odds:
+        given.append(-exported.scores if exported.conversion.swap else exported.scores)
+    expected = fitted.predict(*given)
     wrong = deviation(expected, exported.expected) > MAX_DEVIATION
     if wrong.any():
         first = np.argwhere(wrong)[0]

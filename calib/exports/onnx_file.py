@@ -32,7 +32,7 @@ def onnx_bytes(
     do = Graph(helper)
     scores = Tensor("scores", do)
     if isinstance(form, Form):
-        result: Tensor = form(do, conversion(do, scores))
+        result: Tensor = conversion.calibrated(form, do, scores)
         allowed = do.allowed(scores, conversion)
     else:
         row = [do.add("Gather", scores, k, axis=1) for k in range(n_classes or 0)]

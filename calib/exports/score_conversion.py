@@ -8,8 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.forms import Column, Operations, shares, softmax
+from calib.calibrators.forms import (
+    Column,
+    Form,
+    Operations,
+    SigmoidOfFeatures,
+    shares,
+    softmax,
+)
 from calib.data.origin import Transform
+from calib.data.strict_json import added
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain, log_odds
 
@@ -38,6 +46,9 @@ class Conversion:
 
     transform: Transform = "none"
     swap: bool = False  # If True, the score is that of the negative class.
+    # If True, functions of the log-odds read those of the file. Files of version 0.1 read the
+    # log-odds of the probability, which are lost beyond 36 and -36.
+    keeps_log_odds: bool = added(False)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -49,6 +60,10 @@ class Conversion:
         if self.transform == "exp":
             return (-MAX_FLOAT, 0.0)
         return (0.0, float(DIVISORS.get(self.transform, 1)))
+
+    def same_scores(self, other: Conversion) -> bool:
+        """Whether both convert the same scores."""
+        return (self.transform, self.swap) == (other.transform, other.swap)
 
     @property
     def sentence(self) -> str:
@@ -70,6 +85,14 @@ class Conversion:
         elif self.transform == "clip":
             s = do.clip(s, 0.0, 1.0)
         return do.let("s", 1 - s if self.swap else s)[0]
+
+    def calibrated(self, form: Form, do: Operations, s: Column) -> Column:
+        """The calibrated probability of a score of the file."""
+        if not self.keeps_log_odds:
+            return form(do, self(do, s))
+        (z,) = do.let("z", 0 - s if self.swap else s)
+        # A sigmoid of log-odds needs no probability.
+        return form(do, None if isinstance(form, SigmoidOfFeatures) else self(do, s), z)
 
     def of_row(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
         """Class scores that add up to 1."""

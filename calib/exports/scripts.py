@@ -177,7 +177,7 @@ def script_text(
     """A file with one function, `calibrate`, of a score or of a row of class scores."""
     do, one = LANGUAGES[language](), isinstance(form, Form)
     if isinstance(form, Form):
-        results = [form(do, conversion(do, do.atom("score")))]
+        results = [conversion.calibrated(form, do, do.atom("score"))]
     else:
         row = [do.atom(f"row[{k}]") for k in range(n_classes or 0)]
         results = list(form(do, conversion.of_row(do, row)))

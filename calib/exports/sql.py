@@ -242,7 +242,8 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         plain = conversion == Conversion()
         ends = form.ends if plain else limits
         (s,) = do.let("s", do.score(choices.columns[0], limits, ends))
-        results = [form.finish(do, form.of(do, s)) if plain else form(do, conversion(do, s))]
+        result = form.finish(do, form.of(do, s)) if plain else conversion.calibrated(form, do, s)
+        results = [result]
     else:
         given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
         results = list(form(do, conversion.of_row(do, given)))

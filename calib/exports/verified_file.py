@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from calib.distribution import __version__
@@ -42,6 +43,13 @@ class Verified:
         return f"pass: {self.engine}{how}: at most {significant(self.deviation, 1)} off at {n}"
 
 
+def checked_path(path: object) -> Path:
+    """A path, or an error that names the argument."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path must be the path of a file, got {path!r}.")
+    return Path(path)
+
+
 def load_calibrator(path: str | Path) -> ExportedCalibrator:
     """Read a fitted calibrator from its JSON file.
 
@@ -71,7 +79,7 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
     >>> calib.load_calibrator(path).formula
     '1 / (1 + exp(-(1.84 s - 0.92)))'
     """
-    path = Path(path)
+    path = checked_path(path)
     if path.suffix.lower() != ".json":
         raise ExportError(f"A calibrator is loaded from its .json file, got {path.name!r}.")
     return read_document(_bytes(path))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calib.data.cells import ScoreCells
-from calib.data.views import BinaryView
+from calib.data.views import BinaryView, log_odds_of
 from calib.metrics.base import SlopeIntercept, TestResult
 from calib.metrics.goodness_of_fit import (
     MIN_GROUP_VARIANCE,
@@ -38,7 +38,7 @@ from calib.numerics.clusters import (
     unit_sums,
 )
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.transforms import certain_logit, sigmoid
+from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Errors, fit_line
 
 N_GROUPS = 10  # Hosmer and Lemeshow use this many groups.
@@ -151,7 +151,7 @@ def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
     """
     if rows.group is None or not fit.estimable:
         return fit
-    features = np.column_stack([np.ones(len(rows)), certain_logit(rows.score)])
+    features = np.column_stack([np.ones(len(rows)), log_odds_of(rows)])
     rate = sigmoid(features @ np.array([fit.intercept, fit.slope]))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     information = features.T @ (features * (weight * rate * (1.0 - rate))[:, None])

@@ -16,13 +16,17 @@ from calib.numerics.transforms import clip_certain
 CHUNK_CELLS = 8_192  # Temporary arrays of this many cells stay in the processor's cache.
 
 
-def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
-    """Log loss of each row.
+def row_log_loss(
+    outcome: BoolArray, score: FloatArray, log_odds: FloatArray | None = None
+) -> FloatArray:
+    """Log loss of each row, from its log-odds if they are given.
 
     >>> import numpy as np
     >>> row_log_loss(np.array([True, False]), np.array([0.5, 0.25])).round(4)
     array([0.6931, 0.2877])
     """
+    if log_odds is not None:
+        return np.logaddexp(0.0, np.where(outcome, -log_odds, log_odds))
     p = clip_certain(score)
     return -np.log(np.where(outcome, p, 1.0 - p))
 
@@ -38,7 +42,13 @@ def row_brier(outcome: BoolArray, score: FloatArray) -> FloatArray:
 
 
 def mean_log_loss(cells: ScoreCells, p: FloatArray) -> float:
-    """Mean log loss of the cells' outcomes under other probabilities, one per cell."""
+    """Mean log loss of the cells' outcomes under other probabilities, one per cell.
+
+    The log-odds of the cells are read if `p` are their scores.
+    """
+    if p is cells.score and cells.log_odds is not None:
+        z = cells.log_odds
+        return _mean(cells, z, lambda z: np.logaddexp(0.0, -z), lambda z: np.logaddexp(0.0, z))
     return _mean(cells, clip_certain(p), lambda p: -np.log(p), lambda p: -np.log(1.0 - p))
 
 

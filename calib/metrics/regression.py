@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from calib.data.cells import ScoreCells
+from calib.data.views import log_odds_of
 from calib.metrics.base import SlopeIntercept, TestResult, metric
 from calib.metrics.goodness_of_fit import all_certain
 from calib.metrics.proper import mean_log_loss
@@ -89,7 +90,7 @@ def line_estimates(
     The intercept with the slope fixed at 1 takes most of the time; it is NaN if it is not needed.
     """
     z = normal_quantile(confidence_level)
-    x = certain_logit(cells.score)
+    x = log_odds_of(cells)
     slope, intercept = _joint(cells, x, fit)
     estimable = not math.isnan(slope[0])
     test = line_test(cells, fit if estimable else None)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.far_log_odds import FarLogOdds
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,7 @@ class Cells(Locked):
     weight_sq: FloatArray
     positive_sq: FloatArray
     design_effect: float = 1.0
+    far: FarLogOdds | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -34,6 +36,11 @@ class Cells(Locked):
     def rate(self) -> FloatArray:
         """Observed frequency of each cell."""
         return self.positive / self.weight
+
+    @cached_property
+    def log_odds(self) -> FloatArray | None:
+        """Log-odds of each cell, if some of them are too far from 0 to be those of its score."""
+        return None if self.far is None else self.far.of(self.score)
 
     @cached_property
     def n_rows(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, row_blocks
 from calib.numerics.transforms import MACHINE_EPSILON
 
+LEAST_NORMAL_FLOAT = float(np.finfo(np.float64).tiny)
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 RELATIVE_STEP_TOLERANCE = 1e-4  # The error of Newton's method is about its square.
 FLAT_GRADIENT_PER_ROW = 1e-13
@@ -14,12 +15,23 @@ MAX_STEPS = 60
 ROWS_PER_SAMPLED_ROW, MIN_SAMPLED_ROWS = 16, 2_000
 
 
-def log_scores(scores: FloatArray) -> FloatArray:
-    """ln P, with scores below float64's machine epsilon 2.2e-16 raised to it: zeros are rounded.
+def lowest_logarithm(scores: FloatArray) -> float:
+    """The score to which lower ones are raised before their logarithms are taken.
 
-    The same bound as that of the log loss; without one a single zero would decide every fit.
+    If no score is 0, none is rounded, and the smallest one counts as it is: softmax of large logits
+    gives 1e-200. If there are zeros, nobody knows how small they were, and a single one would
+    decide every fit. Then the bound is that of the log loss, float64's machine epsilon 2.2e-16.
+
+    >>> lowest_logarithm(np.array([[1.0, 1e-200]])), lowest_logarithm(np.array([[1.0, 0.0]]))
+    (1e-200, 2.220446049250313e-16)
     """
-    clipped = np.maximum(scores, MACHINE_EPSILON)
+    least = float(scores.min())
+    return min(least, MACHINE_EPSILON) if least > 0.0 else MACHINE_EPSILON
+
+
+def log_scores(scores: FloatArray, lowest: float) -> FloatArray:
+    """ln P, with scores below the lowest one (`lowest_logarithm`) raised to it."""
+    clipped = np.maximum(scores, lowest)
     return np.log(clipped, out=clipped)
 
 
@@ -36,18 +48,33 @@ def softmax(eta: FloatArray) -> FloatArray:
     return eta
 
 
+def softmax_of_logits(logits: FloatArray) -> FloatArray:
+    """Softmax of each row, written over the argument; at least 2.2e-308 where a logit is finite.
+
+    Smaller ones would be 0, or have fewer digits. Only a logit of minus infinity is a certain 0.
+
+    >>> softmax_of_logits(np.array([[0.0, 1000.0, -np.inf]]))
+    array([[2.22507386e-308, 1.00000000e+000, 0.00000000e+000]])
+    """
+    certain = np.isneginf(logits)
+    scores = np.maximum(softmax(logits), LEAST_NORMAL_FLOAT, out=logits)
+    scores[certain] = 0.0
+    return scores
+
+
 def fit_inverse_temperature(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None
+    scores: FloatArray, label: IntArray, weight: FloatArray | None, lowest: float
 ) -> float:
     """1/T of maximum likelihood for softmax(ln P / T): Newton's method on one number.
 
     The likelihood is concave in 1/T. From the fit of a sample two or three passes over all rows
-    are enough. T stays within 0.01 and 100: beyond, the function is a step or flat.
+    are enough. T stays within 0.01 and 100: beyond, the function is a step or flat. `lowest` is
+    that of `log_scores`.
 
     Three of four rows at 0.9 are positive, one is not: softened to 3/4.
 
     >>> scores = np.array([[0.9, 0.1]] * 4)
-    >>> b = fit_inverse_temperature(scores, np.array([0, 0, 0, 1]), None)
+    >>> b = fit_inverse_temperature(scores, np.array([0, 0, 0, 1]), None, 1e-9)
     >>> round(0.9**b / (0.9**b + 0.1**b), 9)
     0.75
     """
@@ -58,16 +85,22 @@ def fit_inverse_temperature(
         # The sample is random, because the order of the rows may have a period.
         some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
         some_weight = None if weight is None else weight[some]
-        start = _root(scores[some], label[some], some_weight, start)
-    return _root(scores, label, weight, start)
+        start = _root(scores[some], label[some], some_weight, start, lowest)
+    return _root(scores, label, weight, start, lowest)
 
 
-def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start: float) -> float:
+def _root(
+    scores: FloatArray,
+    label: IntArray,
+    weight: FloatArray | None,
+    start: float,
+    lowest: float,
+) -> float:
     """The b at which the increasing gradient is 0, by Newton's method within a bracket."""
     low, high = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
     b = start
     for _ in range(MAX_STEPS):
-        gradient, curvature = _derivatives(scores, label, weight, b)
+        gradient, curvature = _derivatives(scores, label, weight, b, lowest)
         # If all scores are equal, or classes are perfectly separated, every T is optimal.
         if abs(gradient) <= FLAT_GRADIENT_PER_ROW * len(scores):
             break
@@ -87,12 +120,12 @@ def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start:
 
 
 def _derivatives(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None, b: float
+    scores: FloatArray, label: IntArray, weight: FloatArray | None, b: float, lowest: float
 ) -> tuple[float, float]:
     """First and second derivative of the summed log loss by b = 1/T."""
     gradient = curvature = 0.0
     for part in row_blocks(*scores.shape):
-        x = log_scores(scores[part])
+        x = log_scores(scores[part], lowest)
         p = softmax(b * x)
         true = x[np.arange(len(x)), label[part]]
         p *= x

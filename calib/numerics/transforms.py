@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, logit
 
+from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
@@ -41,6 +42,18 @@ def certain_logit(p: FloatArray) -> FloatArray:
     """
     clipped = clip_certain(p)
     return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
+
+
+def logarithms(p: FloatArray, log_odds: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """ln p and ln(1 - p), from the log-odds if they are given, and else of `clip_certain(p)`.
+
+    >>> [value.round(1) for value in logarithms(np.array([1.0]), np.array([50.0]))]
+    [array([-0.]), array([-50.])]
+    """
+    if log_odds is not None:
+        return -np.logaddexp(0.0, -log_odds), -np.logaddexp(0.0, log_odds)
+    clipped = clip_certain(p)
+    return np.log(clipped), np.log1p(-clipped)
 
 
 def log_odds(p: FloatArray) -> FloatArray:
@@ -94,6 +107,7 @@ def automatic_epsilon(scores: FloatArray, rule: EpsilonRule) -> float:
 
 def check_epsilon(epsilon: float) -> None:
     """Refuse an epsilon out of its range. 1 minus a smaller one is 1, which has no logit."""
+    check_kinds(check_epsilon, {"epsilon": epsilon})
     if not SMALLEST_EPSILON <= epsilon < 0.5:
         raise ValueError(f"epsilon must fulfil 1e-15 <= epsilon < 0.5, got {epsilon}.")
 

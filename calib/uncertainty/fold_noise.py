@@ -32,21 +32,20 @@ class FoldScores(Locked):
     share_sq: FloatArray  # The shares of the rows are squared and added up by point.
 
     @classmethod
-    def of(
-        cls, cells: ScoreCells, fitted: Iterable[Callable[[FloatArray], FloatArray]]
-    ) -> FoldScores:
+    def of(cls, cells: ScoreCells, fitted: Iterable[Callable[..., FloatArray]]) -> FoldScores:
         """Calibrate at most about 512 groups of neighbouring scores.
 
         `cells` are those of the uncalibrated scores, and `fitted` the `predict` of each fold.
         """
         buckets = into_buckets(cells.score, cells.weight, cells.positive, MAX_BUCKETS)
         few = cells.joined(buckets.starts, buckets.x)
+        given = (few.score,) if few.log_odds is None else (few.score, few.log_odds)
         of_both = np.concatenate([few.negative, few.positive])
         squares = np.concatenate([few.weight_sq - few.positive_sq, few.positive_sq])
         present = of_both > 0.0
         return cls(
             outcome=np.repeat([False, True], len(few))[present],
-            score=np.array([np.tile(predict(few.score), 2)[present] for predict in fitted]),
+            score=np.array([np.tile(predict(*given), 2)[present] for predict in fitted]),
             share=of_both[present] / cells.total_weight,
             share_sq=squares[present] / cells.total_weight**2,
         )

@@ -7,19 +7,19 @@ import math
 import numpy as np
 
 from calib.data.cells import ScoreCells
-from calib.data.views import BinaryView
+from calib.data.views import BinaryView, log_odds_of
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.numerics.estimate import Estimate
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import profile_bounds
 from calib.numerics.logistic import LogisticFit, fit_logistic
-from calib.numerics.transforms import certain_logit, sigmoid
+from calib.numerics.transforms import sigmoid
 
 
 def fit_line(cells: ScoreCells) -> LogisticFit | None:
     """The logistic regression of the calibration slope, or None if it cannot be estimated."""
-    x = certain_logit(cells.score)
+    x = log_odds_of(cells)
     if cells.one_class or x[0] == x[-1]:
         return None
     fit = fit_logistic(_features(x), cells.positive, cells.weight)
@@ -57,7 +57,7 @@ def slope_estimate(
     if variance <= 0.0:
         return Estimate(slope)
     width = _squared_half_width(rows, fit, confidence_level) / variance
-    few = into_buckets(certain_logit(cells.score), cells.weight, cells.positive)
+    few = into_buckets(log_odds_of(cells), cells.weight, cells.positive)
     middle = fit_logistic(_features(few.x), few.positive, few.weight)
     peak, error = float(middle.coefficients[1]), math.sqrt(float(middle.covariance[1, 1]))
     low, high = profile_bounds(few.x, few.positive, few.weight, peak, error, width / 2.0)
@@ -66,7 +66,7 @@ def slope_estimate(
 
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
     """Squared half-width of the interval of the slope if the likelihood were normal."""
-    x = certain_logit(rows.score)
+    x = log_odds_of(rows)
     # The terms are added separately, because a matrix product would copy both columns.
     rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])
     toward = fit.covariance[1, 1] * x + fit.covariance[1, 0]

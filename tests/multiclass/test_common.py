@@ -14,7 +14,10 @@ from calib import metrics
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.data.cells import ScoreCells
 from calib.data.views import ScoreMatrix
+from calib.exports.document import read_document
+from calib.exports.from_fitted import describe
 from calib.metrics import matrix_metrics, multiclass_metrics
+from calib.numerics.class_scores import softmax
 from tests.documented import documented_defaults
 from tests.rare import members
 
@@ -242,3 +245,26 @@ def test_what_was_fitted_is_noted(key, problem):
 @every
 def test_formulas_say_what_was_fitted(key, fitted, texts):
     texts(fitted(key).formula())
+
+
+def test_the_unit_of_logits_makes_no_difference_to_a_temperature():
+    """Float64 holds the softmax of logits that are 50 times as large, down to 1e-262."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0.0, 2.0, (600, 3))
+    label = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    small, large = (softmax(unit * logits) for unit in (1.0, 50.0))
+    assert large.min() < 1e-200
+    fitted = multiclass_calibrator("temperature").fit(large, label)
+    expected = multiclass_calibrator("temperature").fit(small, label).predict(small)
+    assert fitted.predict(large) == pytest.approx(expected, abs=1e-6)
+    exported = describe(fitted)
+    assert exported.predict(large) == pytest.approx(fitted.predict(large), abs=1e-12)
+    assert read_document(exported.json()).form.lowest == large.min()
+
+
+def test_zeros_are_rounded_scores_of_unknown_size():
+    scores = np.array([[1.0, 1e-200], [1e-200, 1.0], [1.0, 0.0]] * 20)
+    label = np.array([0, 1, 1] * 20)
+    fitted = multiclass_calibrator("temperature").fit(scores, label)
+    assert fitted.lowest_ == np.finfo(float).eps
+    assert fitted.predict([[1.0, 0.0]]) == pytest.approx(fitted.predict([[1.0, 1e-200]]))

@@ -116,7 +116,7 @@ def problems_of(
         yield Problem(words, weighted, rules=RULES_OF_EDGES, has_codes=False)
         yield Problem(words, [plain], "weights ignored", penalty=1)
     for bound in CLIPPED_SCORES:
-        clipped = replace(view, score=np.clip(view.score, bound, 1.0 - bound))
+        clipped = view.with_score(np.clip(view.score, bound, 1.0 - bound))
         parts = [SortedScores.of(clipped, ordered=False)]
         what = f"scores clipped to [{significant(bound)}, {significant(1.0 - bound)}]"
         yield Problem(words, parts, what, RULES_OF_EDGES, 3, has_codes=False)
@@ -125,7 +125,7 @@ def problems_of(
         return
     top = SortedScores.of(_predicted(view), ordered=ordered)
     yield Problem("predicted class", [top], penalty=2)
-    other = replace(view, outcome=~view.outcome, score=1.0 - view.score)
+    other = view.with_score(1.0 - view.score, ~view.outcome)
     classes = [SortedScores.of(other, ordered=False), plain]
     yield Problem("averaged over both classes", classes, penalty=2, has_codes=False)
 

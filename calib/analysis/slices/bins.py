@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -187,7 +186,7 @@ def slice_reliability(
     >>> curve.mean_score, curve.observed
     (array([0.8]), array([1.]))
     """
-    rows_of_slice = replace(rows, score=score).rows(member)
+    rows_of_slice = rows.with_score(score).rows(member)
     cells = rows_of_slice.cells()
     return reliability_curve(
         cells,

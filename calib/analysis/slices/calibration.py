@@ -137,7 +137,10 @@ def _losses_of_scores(
     if view.test is not None:
         fitted = _fit(view.rows(member & ~view.test), method, held_out.settings)
         rows, by_fold = held_out.given_rows.rows(scored), [fitted]
-        common, alone = held_out.row_view(method).score[scored], fitted.predict(rows.score)
+        common, alone = (
+            held_out.row_view(method).score[scored],
+            fitted.predict(rows.score, rows.log_odds),
+        )
     else:
         rows, chosen = _slice_in_folds(view.rows(member), member, held_out)
         common = held_out.scores[method][chosen]
@@ -198,7 +201,8 @@ def _own_scores(
     for number in np.unique(rows.fold):
         held_out = rows.fold == number
         by_fold.append(_fit(rows.rows(~held_out), method, settings))
-        scores[held_out] = by_fold[-1].predict(rows.score[held_out])
+        own = rows.rows(held_out)
+        scores[held_out] = by_fold[-1].predict(own.score, own.log_odds)
     return scores, by_fold
 
 

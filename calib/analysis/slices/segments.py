@@ -18,7 +18,7 @@ from calib.calibrators import calibrator
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.folds import n_positive
-from calib.data.base import Data
+from calib.data.base import Data, check_data
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
 from calib.data.slicing import MAX_VALUES, slice_by
@@ -219,6 +219,7 @@ def find_segments(
     >>> find_segments(rows).names
     ('device mobile × region north',)
     """
+    check_data(predictions)
     check_level(confidence_level)
     rows = _rows(predictions, held_out, method)
     assert isinstance(predictions, Predictions)
@@ -368,7 +369,7 @@ def _saved(searching: BinaryView, confirming: BinaryView, confidence_level: floa
     """Log loss saved by a calibrator fitted on one half of a segment, on the other half."""
     if not 0 < n_positive(searching) < len(searching):
         return Estimate(math.nan, math.nan, math.nan)
-    fitted = calibrator(OWN_CALIBRATOR).fit_cells(searching.cells())
-    after = row_log_loss(confirming.outcome, fitted.predict(confirming.score))
-    before = row_log_loss(confirming.outcome, confirming.score)
+    fitted, log_odds = calibrator(OWN_CALIBRATOR).fit_cells(searching.cells()), confirming.log_odds
+    after = row_log_loss(confirming.outcome, fitted.predict(confirming.score, log_odds))
+    before = row_log_loss(confirming.outcome, confirming.score, log_odds)
     return mean_estimate(before - after, confirming, confidence_level)

@@ -42,14 +42,14 @@ def refused_guess(guess: Guess) -> Problem:
 
 def from_rows(rows: Rows, name: str) -> Predictions:
     """Make predictions of the usable rows of a table without errors."""
-    mapping = rows.mapping
-    keep = rows.kept
+    mapping, keep, log_odds = rows.mapping, rows.kept, rows.log_odds
     columns = _columns(rows, keep)
     try:
         return Predictions.from_arrays(
             rows.outcome[keep],
-            rows.score[keep],
+            rows.score[keep] if log_odds is None else None,
             None if rows.weight is None else rows.weight.values[keep],
+            log_odds=None if log_odds is None else log_odds[keep],
             test=None if rows.test is None else rows.test[keep],
             group=_group(rows, keep),
             fold=_fold(rows, keep),

@@ -25,8 +25,8 @@ from calib.loading.dates import Times, as_times
 from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
 from calib.loading.table import Table
-from calib.numerics.arrays import BoolArray, IntArray
-from calib.numerics.class_scores import softmax
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.class_scores import softmax_of_logits
 from calib.numerics.transforms import sigmoid
 from calib.text import joined
 
@@ -99,6 +99,14 @@ class Rows:
             return
         times = as_times(self.frame[time].iloc[self.kept], day_first=self.mapping.day_first)
         object.__setattr__(self, "times", times)
+
+    @property
+    def log_odds(self) -> FloatArray | None:
+        """Log-odds of the positive class, if the file has these."""
+        if self.mapping.transform != "logit" or not isinstance(self.mapping.score, str):
+            return None
+        values = self.raw[self.mapping.score].values
+        return -values if self.mapping.swap else values
 
     @property
     def kept(self) -> NDArray[np.intp] | slice:
@@ -369,7 +377,7 @@ def transformed(values: NDArray[np.floating], transform: Transform) -> NDArray[n
 
 def _by_row(values: NDArray[np.floating], transform: Transform) -> NDArray[np.floating]:
     if transform == "softmax":
-        return softmax(np.array(values, dtype=np.float64, order="C"))
+        return softmax_of_logits(np.array(values, dtype=np.float64, order="C"))
     sums = values.sum(axis=1, keepdims=True)
     # Shares of a row with a negative number are undefined. It is unchanged, and refused later.
     shares = (sums != 0.0) & (values.min(axis=1, keepdims=True) >= 0.0)

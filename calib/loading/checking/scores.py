@@ -21,8 +21,9 @@ from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
 from calib.loading.guessing.evidence import has_complement
 from calib.loading.guessing.labels import telling_labels
 from calib.loading.name_patterns import is_logarithm
-from calib.loading.problems import Choice, Problem, error, question, warning
+from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
+from calib.numerics.class_scores import LEAST_NORMAL_FLOAT
 from calib.text import joined, listed, number, percent, plural, quoted, significant
 
 # A score this far outside [0, 1] may still be meant as a probability.
@@ -449,6 +450,8 @@ def _matrix_scores(rows: Rows) -> Iterator[Problem]:
     if low < 0.0 or high > 1.0:
         yield _matrix_outside(rows, low, high, sums)
         return
+    if mapping.transform == "softmax" and low == LEAST_NORMAL_FLOAT:
+        yield _lost_logits(mapping, int(np.count_nonzero(matrix == low)))
     off = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
     if off.any():
         yield _row_sums(rows, off, sums)
@@ -460,6 +463,15 @@ def _matrix_scores(rows: Rows) -> Iterator[Problem]:
             f"predicted labels, not probabilities. They are right in {right:,} of {len(matrix):,} "
             f"rows ({percent(right / len(matrix))}). {PROBABILITIES}",
         )
+
+
+def _lost_logits(mapping: ColumnMapping, n: int) -> Problem:
+    return note(
+        "lost-logits",
+        f"{plural(n, 'logit')} of {quoted(shortened(mapping.score_columns))} are more than 708 "
+        "below the largest of their row. Their probabilities are too small for float64, and are "
+        "all read as 2.2e-308.",
+    )
 
 
 def softmax_of_probabilities(mapping: ColumnMapping) -> Problem:

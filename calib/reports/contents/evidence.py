@@ -25,7 +25,7 @@ CONTAINS: Mapping[Grade, str] = {
 }
 # A calibrator was fitted on these, but the counts do not have them. The sentences of `needs_rows`
 # say it for people.
-Uncounted = Literal["unknown", "nothing", "clusters", "classes"]
+Uncounted = Literal["unknown", "nothing", "clusters", "classes", "log_odds"]
 # These name the columns of `Evidence.methods`; the number of a slice is its place in
 # `Parts.slices`.
 TIME, SLICE = "time", "slice:{}"
@@ -36,6 +36,10 @@ CLUSTERS = (
 JUDGE = (
     "The pass rate uses the scores of all judged rows, of which the counts have only the labelled "
     "ones."
+)
+LOG_ODDS = (
+    "Some log-odds are so far from 0 that their probabilities are 0 or 1. The counts have the "
+    "probabilities: log losses, fits on the log-odds and the verdict need the rows."
 )
 MATRIX = (
     "The calibrators use all classes of a row together. Their fits, the metrics of all classes, "

@@ -29,6 +29,7 @@ from calib.reports.contents.evidence import (
     CLUSTERS,
     GRADES,
     JUDGE,
+    LOG_ODDS,
     MATRIX,
     SLICE,
     TIME,
@@ -68,7 +69,8 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     guarded = grade == "guarded"
     uncounted = _uncounted(analysis)
     needs = [JUDGE] if parts is not None and parts.judge is not None else []
-    needs += {"classes": [MATRIX], "clusters": [CLUSTERS]}.get(uncounted, [])
+    sentences = {"classes": [MATRIX], "clusters": [CLUSTERS], "log_odds": [LOG_ODDS]}
+    needs += sentences.get(uncounted, [])
     counted: list[tuple[Strata, CellTable]] = []
     parts_counted: list[Part] = []
 
@@ -107,7 +109,9 @@ def _digest(analysis: LiveAnalysis) -> str:
 def _uncounted(analysis: LiveAnalysis) -> Uncounted:
     if analysis.multiclass is not None:
         return "classes"
-    return "nothing" if analysis.held_out.rows.group is None else "clusters"
+    if analysis.held_out.rows.group is not None:
+        return "clusters"
+    return "nothing" if analysis.held_out.rows.far is None else "log_odds"
 
 
 def _strata(**numbers: IntArray) -> Strata:

@@ -62,7 +62,7 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
         values |= bin_values(
             f"{place}.reliability", report, evidence, method.reliability, cells[key]
         )
-        values |= _metrics(report, method, cells[key])
+        values |= _metrics(report, evidence, method, cells[key])
         values |= curve_points(f"{place}.cumulative", report, evidence, method, cells[key])
         values |= _differences(place, method, analysis.methods["uncalibrated"])
         if evidence.can_be_refitted:
@@ -92,13 +92,13 @@ def _data(evidence: Evidence, cells: HeldOutCells) -> Expected:
     }
 
 
-def _metrics(report: Contents, method: MethodResult, cells: HeldOutCells) -> Expected:
+def _metrics(
+    report: Contents, evidence: Evidence, method: MethodResult, cells: HeldOutCells
+) -> Expected:
     settings = report.analysis.settings
-    ranges: dict[str, Range] = {
-        "log_loss": cells.log_loss,
-        "brier_score": cells.brier_score,
-        "ks_error": cells.ks_error,
-    }
+    ranges: dict[str, Range] = {"brier_score": cells.brier_score, "ks_error": cells.ks_error}
+    if method.key != "uncalibrated" or evidence.uncounted != "log_odds":
+        ranges["log_loss"] = cells.log_loss
     # With folds, the AUC of a calibrator is within folds, which the cells do not know.
     if method.key == "uncalibrated" or report.analysis.data.protocol != "folds":
         ranges["auc"] = cells.auc
