@@ -58,6 +58,7 @@ if _typing.TYPE_CHECKING:
     from calib.loading import examples as examples
     from calib.loading import load as load
     from calib.loading import load_models as load_models
+    from calib.loading.reading.reader import ArrowTable
     from calib.reports import Report as Report
     from calib.scanning import scan as scan
     from calib.scanning import scan_sample as scan_sample
@@ -115,7 +116,7 @@ def __dir__() -> list[str]:
 
 
 def analyze(
-    predictions: "Predictions | Aggregate | pd.DataFrame",
+    predictions: "Predictions | Aggregate | pd.DataFrame | ArrowTable",
     settings: "Settings | Mapping[str, Any] | None" = None,
     *,
     earlier: "LiveAnalysis | None" = None,
@@ -127,7 +128,8 @@ def analyze(
     Parameters
     ----------
     predictions : Predictions, Aggregate or DataFrame
-        The columns of a DataFrame are guessed as `calib.load` guesses them.
+        The columns of a DataFrame (of pandas, Polars, pyarrow) are guessed as `calib.load` guesses
+        them.
     settings : Settings or mapping of str to object, optional
         Default: `default_settings` of the predictions. A mapping names only the settings that
         differ from the default.
@@ -168,7 +170,7 @@ def analyze(
     from calib.data.progress import no_progress
     from calib.loading import InputError, load
 
-    if isinstance(predictions, pd.DataFrame):
+    if isinstance(predictions, pd.DataFrame) or hasattr(predictions, "__arrow_c_stream__"):
         try:
             predictions = load(predictions, strict=strict)
         except InputError as error:

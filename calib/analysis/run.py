@@ -27,7 +27,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
-from calib.data.base import Data
+from calib.data.base import Data, check_data
 from calib.data.progress import Progress, no_progress
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import automatic_epsilon
@@ -89,11 +89,7 @@ def analyze(
 
 
 def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> Settings:
-    if not isinstance(predictions, Data):
-        raise TypeError(
-            "predictions must be Predictions, an Aggregate or a DataFrame, got "
-            f"{type(predictions).__name__}. calib.load makes Predictions of a file."
-        )
+    check_data(predictions)
     if isinstance(given, Settings):
         return given
     if not isinstance(given, Mapping | None):

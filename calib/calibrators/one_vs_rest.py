@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import EachClass, Identity
-from calib.calibrators.registry import CALIBRATORS, unfitted
+from calib.calibrators.registry import CALIBRATORS, made, unfitted
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import divide_by_sum
 
@@ -105,4 +106,4 @@ def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
     array([[0.667, 0.167, 0.167]])
     """
     create = CALIBRATORS[key].create_matrix
-    return OneVsRest(key, **parameters) if create is None else create(**parameters)
+    return made(key, partial(OneVsRest, key) if create is None else create, parameters)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.data.registry import Registry
 from calib.text import without_scale
 
+Result = TypeVar("Result")
 Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 
 
@@ -149,7 +151,16 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
             f"{method.label} calibrates a matrix of one score per class, got one score per "
             f"row. Use multiclass_calibrator({key!r}) for a matrix."
         )
-    return method.create(**parameters)
+    return made(key, method.create, parameters)
+
+
+def made(key: str, create: Callable[..., Result], parameters: Mapping[str, Any]) -> Result:
+    """Make a calibrator. A parameter that it does not have is refused, with those that it has."""
+    names = list(inspect.signature(create).parameters)
+    if unknown := [name for name in parameters if name not in names]:
+        known = f"It has {', '.join(names)}." if names else "It has none."
+        raise TypeError(f"{key} has no parameter {unknown[0]!r}. {known}")
+    return create(**parameters)
 
 
 def unfitted(method: str | Calibrator) -> Calibrator:

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
-from calib.data.base import Data
+from calib.data.base import Data, check_data
 from calib.data.strict_json import added
 from calib.metrics import score_metrics
 from calib.numerics.intervals import check_level
@@ -84,6 +84,9 @@ class Settings:
     epsilon_rule: EpsilonRule = added("symmetric", before="published")
 
     def __post_init__(self) -> None:
+        for name in ("methods", "metrics"):
+            if isinstance(keys := getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of keys, got {keys!r}.")
         methods = _each_once("methods", ("uncalibrated", *self.methods), CALIBRATORS)
         object.__setattr__(self, "methods", methods)
         object.__setattr__(self, "metrics", _each_once("metrics", self.metrics, score_metrics()))
@@ -151,6 +154,7 @@ MAX_SIZES = {
 
 def with_view(settings: Settings, data: Data) -> Settings:
     """The same settings. If they name no view, the default view of these data is filled in."""
+    check_data(data)
     return settings if settings.view else replace(settings, view=data.default_view)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import wraps
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from textwrap import fill
@@ -26,6 +27,7 @@ from calib.loading.logs import combined, with_names_beside
 from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
+from calib.numerics.argument_kinds import check_kinds
 
 # `load` and `load_models` issue an InputWarning for these, because another column may have been
 # meant, or the time is not used.
@@ -125,7 +127,7 @@ def takes(
                     raise TypeError(
                         f"{function.__name__} has no option {name!r}. The nearest is {nearest!r}."
                     )
-            return function(data, options(*args, **keywords))
+            return function(data, options(*args, **_checked(options, keywords)))
 
         with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[first, *parameters.values()]
@@ -136,6 +138,35 @@ def takes(
         return with_options
 
     return decorate
+
+
+def _checked(options: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Options with names of columns as text: a frame can have whole numbers as names."""
+    columns = {
+        f.name: f.metadata["many"]
+        for f in fields(options)
+        if f.metadata["metavar"] == "COLUMN" and "str" in f.type
+    }
+    named = {
+        name: _names(name, value, many=columns[name]) if name in columns else value
+        for name, value in given.items()
+    }
+    check_kinds(options, {name: value for name, value in named.items() if name not in columns})
+    if isinstance(slices := named.get("slices"), str):
+        named["slices"] = (slices,)
+    return named
+
+
+def _names(role: str, value: Any, *, many: bool) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(value)
+    if many and isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+        # Slices that are crossed are pairs.
+        return tuple(_names(role, one, many=role == "slices") for one in value)
+    kind = "the name of a column, or a list of names" if many else "the name of a column"
+    raise TypeError(f"{role} must be {kind}, got {value!r}.")
 
 
 def _options_docstring(options: Any) -> str:

@@ -8,13 +8,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from numpy.typing import ArrayLike
 
 from calib.data.cells import ScoreCells
 from calib.data.registry import Registry
 from calib.data.views import BinaryView, ScoreMatrix
+from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.estimate import Estimate
 from calib.uncertainty.bootstrap import Kind
 
@@ -143,6 +144,9 @@ class SlopeIntercept:
 
 
 Result = TypeVar("Result")
+Returned = TypeVar("Returned", covariant=True)
+Problem = TypeVar("Problem", ScoreCells, ScoreMatrix)
+Parameters = ParamSpec("Parameters")
 Better = Literal["lower", "higher", "zero", "one", "none"]
 Of = Literal["scores", "matrix"]
 OtherClass = Literal["same", "negated"]
@@ -309,7 +313,27 @@ def matrix_metrics() -> dict[str, Metric]:
     }
 
 
-def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+class PublicMetric(Protocol[Problem, Parameters, Returned]):
+    """A metric as it is called. At run time, all but the first two arguments are keyword-only."""
+
+    def __call__(
+        self,
+        y_true: ArrayLike | Problem,
+        y_prob: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Returned:
+        """The metric of arrays, or of cells or a matrix."""
+
+
+Compute = Callable[Concatenate[Problem, Parameters], Result]
+Registered = Callable[
+    [Compute[Problem, Parameters, Result]], PublicMetric[Problem, Parameters, Result]
+]
+
+
+def metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
     """Register a function of ScoreCells or of a ScoreMatrix as a metric, and return its facade.
 
     `declared` are attributes of `Metric`, which gives some of them a default.
@@ -320,7 +344,9 @@ def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Cal
     the errors and the source added.
     """
 
-    def register(compute: Callable[..., Result]) -> Callable[..., Result]:
+    def register(
+        compute: Compute[Problem, Parameters, Result],
+    ) -> PublicMetric[Problem, Parameters, Result]:
         entry = Metric(compute.__name__, label, compute, **declared)
         METRICS.add(entry.key, entry)
 
@@ -332,25 +358,25 @@ def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Cal
             sample_weight: ArrayLike | None = None,
             **parameters: Any,
         ) -> Result:
-            return compute(_as_problem(entry, y_true, y_prob, sample_weight), **parameters)
+            check_kinds(compute, parameters)
+            return entry.compute(_as_problem(entry, y_true, y_prob, sample_weight), **parameters)
 
         facade.__doc__ = _facade_doc(entry)
         facade.__signature__ = _facade_signature(compute)  # type: ignore[attr-defined]
-        return facade
+        return cast(Any, facade)
 
     return register
 
 
-# These are `metric` with the declarations that all errors, or all tests, have in common.
-error_metric = functools.partial(
-    metric,
-    bounds=(0.0, 1.0),
-    better="lower",
-    interval="error",
-    perfect=0.0,
-    other_class="same",
-)
-error_test = functools.partial(metric, bounds=(0.0, 1.0), better="none", interval=None)
+def error_metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
+    """`metric` with the declarations that all calibration errors have in common."""
+    common = {"better": "lower", "interval": "error", "perfect": 0.0, "other_class": "same"}
+    return metric(label, bounds=(0.0, 1.0), **common | declared)
+
+
+def error_test(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
+    """`metric` with the declarations that all tests of a calibration error have in common."""
+    return metric(label, bounds=(0.0, 1.0), better="none", interval=None, **declared)
 
 
 def _as_problem(

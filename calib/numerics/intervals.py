@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincc, expit, log_expit, logit, ndtri, stdtrit
 
+from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray
 
 
 def check_level(confidence_level: float) -> None:
     """Refuse a confidence level outside (0, 1)."""
+    check_kinds(check_level, {"confidence_level": confidence_level})
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
 

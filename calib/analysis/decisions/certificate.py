@@ -8,11 +8,12 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from calib.data.base import Data
+from calib.data.base import Data, check_data
 from calib.data.cells import ScoreCells
 from calib.data.counted import Spread
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
+from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.binning import equal_weights
 from calib.numerics.certified_error import (
@@ -319,6 +320,9 @@ def certify(
     >>> certificate.threshold, certificate.share
     (0.8298, 0.542)
     """
+    check_data(predictions)
+    limits = {"max_error": max_error, "confidence": confidence, "seed": seed}
+    check_kinds(certify, limits)
     view = view or predictions.default_view
     rows, spread = _entries(predictions, view)
     return certify_rows(rows, max_error, confidence, sides=sides, seed=seed, spread=spread)

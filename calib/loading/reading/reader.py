@@ -78,6 +78,21 @@ COLUMNAR = re.compile(b"|".join(map(re.escape, (PARQUET, ARROW_FILE, ARROW_STREA
 PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM, OLD_EXCEL)
 
 
+def _no_table(data: object) -> TypeError:
+    return TypeError(
+        "data must be a path, a text, bytes or a DataFrame, "
+        f"got {type(data).__name__}. Make a pandas.DataFrame of columns or arrays."
+    )
+
+
+def _arrow_table(data: ArrowTable) -> pa.Table:
+    try:
+        return pa.table(data)
+    except pa.ArrowInvalid:
+        # A single column is exported to Arrow in the same way, but has no name and no outcome.
+        raise _no_table(data) from None
+
+
 def read(
     data: Source,
     name: str | None = None,
@@ -98,17 +113,14 @@ def read(
     if isinstance(data, pd.DataFrame):
         return spread(_from_frame(data, name or "data"))
     if hasattr(data, "__arrow_c_stream__"):
-        return from_arrow(pa.table(data), name=name or "data")
+        return from_arrow(_arrow_table(data), name=name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
         data, given = data.encode(errors="replace"), replace(given, encoding=None)
     if isinstance(data, str | os.PathLike):
         name = name or Path(data).name
         data = _read_path(Path(data), budget.size)
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(
-            "data must be a path, a text, bytes or a DataFrame, "
-            f"got {type(data).__name__}. Make a pandas.DataFrame of columns or arrays."
-        )
+        raise _no_table(data)
     try:
         table = _from_bytes(bytes(data), stem(name or "pasted text"), budget, given)
         table = table if table.log else spread(table)

@@ -129,6 +129,11 @@ def check_rows(analysis: LiveAnalysis) -> None:
 
 def aggregated(analysis: Analysis) -> Analysis:
     """The same analysis without its rows, and without results from fewer than ten rows."""
+    if not isinstance(analysis, Analysis):
+        raise TypeError(
+            f"analysis must come from calib.analyze, got {type(analysis).__name__}. calib.analyze "
+            "makes one of predictions or of a frame."
+        )
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
             "analysis must come from calib.analyze, got one read from a report: use that report."
