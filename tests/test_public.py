@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -130,6 +131,37 @@ def test_the_pages_of_the_project_show_code_that_runs(tmp_path):
         "    for block in blocks: exec(block, {'__name__': 'block'})\n",
         tmp_path,
     )
+
+
+# Each line is an error of mypy.
+WRONG_ARGUMENTS = """
+import calib
+y, p = [0, 1], [0.2, 0.7]
+calib.metrics.auc(y, p, bins=3)
+calib.metrics.expected_calibration_error(y, p, n_bins="15")
+calib.metrics.log_loss(y, p, sample_weight=calib)
+calib.metrics.ks_top_1(calib.ScoreCells.from_arrays(y, p))
+calib.metrics.ks_test(y, p).value
+""".lstrip()
+
+
+@rare
+def test_type_checkers_accept_the_first_page_and_find_wrong_arguments(tmp_path):
+    for number, block in enumerate(python_blocks("docs/library.md")):
+        (tmp_path / f"block_{number}.py").write_text(block)
+    (tmp_path / "wrong.py").write_text(WRONG_ARGUMENTS)
+    options = ["--strict", "--config-file", ROOT / "pyproject.toml"]
+    options += ["--cache-dir", ROOT / ".mypy_cache", "--follow-imports", "silent"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *sorted(tmp_path.glob("*.py"))],
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    errors = [line.partition(": error: ")[0] for line in done.stdout.splitlines()]
+    found = {Path(place).name for place in errors if place.endswith(tuple("0123456789"))}
+    assert found == {f"wrong.py:{line}" for line in range(3, 8)}, done.stdout + done.stderr
 
 
 @rare

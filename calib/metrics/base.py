@@ -146,6 +146,7 @@ class SlopeIntercept:
 Result = TypeVar("Result")
 Returned = TypeVar("Returned", covariant=True)
 Problem = TypeVar("Problem", ScoreCells, ScoreMatrix)
+Given = TypeVar("Given", ScoreCells, ScoreMatrix, contravariant=True)
 Parameters = ParamSpec("Parameters")
 Better = Literal["lower", "higher", "zero", "one", "none"]
 Of = Literal["scores", "matrix"]
@@ -313,12 +314,12 @@ def matrix_metrics() -> dict[str, Metric]:
     }
 
 
-class PublicMetric(Protocol[Problem, Parameters, Returned]):
+class PublicMetric(Protocol[Given, Parameters, Returned]):
     """A metric as it is called. At run time, all but the first two arguments are keyword-only."""
 
     def __call__(
         self,
-        y_true: ArrayLike | Problem,
+        y_true: ArrayLike | Given,
         y_prob: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *args: Parameters.args,
@@ -327,13 +328,16 @@ class PublicMetric(Protocol[Problem, Parameters, Returned]):
         """The metric of arrays, or of cells or a matrix."""
 
 
-Compute = Callable[Concatenate[Problem, Parameters], Result]
-Registered = Callable[
-    [Compute[Problem, Parameters, Result]], PublicMetric[Problem, Parameters, Result]
-]
+class Register(Protocol):
+    """Makes the public metric of a function of cells, or of a matrix."""
+
+    def __call__(
+        self, compute: Callable[Concatenate[Problem, Parameters], Result], /
+    ) -> PublicMetric[Problem, Parameters, Result]:
+        """Register the function."""
 
 
-def metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
+def metric(label: str, **declared: Any) -> Register:
     """Register a function of ScoreCells or of a ScoreMatrix as a metric, and return its facade.
 
     `declared` are attributes of `Metric`, which gives some of them a default.
@@ -345,7 +349,7 @@ def metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Resul
     """
 
     def register(
-        compute: Compute[Problem, Parameters, Result],
+        compute: Callable[Concatenate[Problem, Parameters], Result], /
     ) -> PublicMetric[Problem, Parameters, Result]:
         entry = Metric(compute.__name__, label, compute, **declared)
         METRICS.add(entry.key, entry)
@@ -368,13 +372,13 @@ def metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Resul
     return register
 
 
-def error_metric(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
+def error_metric(label: str, **declared: Any) -> Register:
     """`metric` with the declarations that all calibration errors have in common."""
     common = {"better": "lower", "interval": "error", "perfect": 0.0, "other_class": "same"}
     return metric(label, bounds=(0.0, 1.0), **common | declared)
 
 
-def error_test(label: str, **declared: Any) -> Registered[Problem, Parameters, Result]:
+def error_test(label: str, **declared: Any) -> Register:
     """`metric` with the declarations that all tests of a calibration error have in common."""
     return metric(label, bounds=(0.0, 1.0), better="none", interval=None, **declared)
 

@@ -28,6 +28,7 @@ from calib.metrics.binning_rules import (
     SortedScores,
 )
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.binning import Strategy
 from calib.numerics.many_bins import NORMS
 from calib.text import count, joined, number, plural
 
@@ -225,7 +226,7 @@ class OwnConvention:
     def errors(self) -> Mapping[str, float]:
         """Its error in every norm."""
         errors = self.rule.errors(SortedScores(self.cells), [self.n_bins])[0]
-        strategy = "uniform" if self.rule.key == OWN_UNIFORM else "quantile"
+        strategy: Strategy = "uniform" if self.rule.key == OWN_UNIFORM else "quantile"
         # With weights or groups, the effective number of rows counts.
         debiased = expected_calibration_error(
             self.cells, n_bins=self.n_bins, strategy=strategy, norm="l2", debiased=True
