@@ -5,8 +5,13 @@ import pytest
 
 import calib
 from calib.data.predictions import Predictions
+from calib.loading.checking.inspection import examine
+from calib.loading.file_options import ColumnMapping
+from calib.loading.reading.reader import read
 from calib.numerics.far_log_odds import FAR, probabilities
 from calib.numerics.transforms import sigmoid
+from calib.reports import Report
+from calib.reports.verified_report import verify_report
 
 ON_LOG_ODDS = ("temperature", "logistic", "beta", "beta_am")
 ON_RANKS = ("venn_abers",)
@@ -81,3 +86,61 @@ def test_the_unit_of_log_odds_makes_no_difference_to_methods_on_them(unit, split
     scored = others.get("test", np.ones(len(y), dtype=bool))
     loss = np.logaddexp(0.0, np.where(y == 1, -unit * z, unit * z))[scored].mean()
     assert large.loc["uncalibrated", "log_loss"] == pytest.approx(loss, rel=1e-9)
+
+
+def analysed(unit, *methods):
+    z, y = logits()
+    predictions = Predictions.from_arrays(y, log_odds=unit * z, name="margins")
+    return calib.analyze(predictions, calib.Settings(methods=methods))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".py", ".js", ".sql", ".onnx"])
+@pytest.mark.parametrize("method", ["logistic", "beta", "stack"])
+def test_exported_code_reads_the_log_odds_of_the_file(method, suffix, tmp_path):
+    analysis = analysed(50.0, method)
+    path = tmp_path / f"map{suffix}"
+    fitted = analysis.held_out.calibrators[method]
+    calib.export(fitted, path, analysis=analysis, transform="logit")
+    if suffix == ".json":
+        z = np.array([-900.0, -300.0, -40.0, 5.0, 45.0, 300.0])
+        expected = fitted.predict(sigmoid(z), z)
+        assert calib.load_calibrator(path).predict(z) == pytest.approx(expected, abs=1e-12)
+        swapped = tmp_path / "swapped.json"
+        calib.export(fitted, swapped, analysis=analysis, transform="logit", swap=True)
+        assert calib.load_calibrator(swapped).predict(-z) == pytest.approx(expected, abs=1e-12)
+
+
+def test_exported_code_of_scores_says_what_it_loses(tmp_path, texts):
+    analysis = analysed(50.0, "isotonic")
+    with pytest.warns(RuntimeWarning) as caught:
+        calib.export(
+            analysis.held_out.calibrators["isotonic"],
+            tmp_path / "map.json",
+            analysis=analysis,
+            transform="logit",
+        )
+    texts(str(caught[0].message))
+
+
+def test_counts_say_what_they_lose(texts):
+    with pytest.warns(RuntimeWarning) as caught:
+        counted = calib.aggregate(Predictions.from_arrays([0, 1, 1], log_odds=[1.0, 50.0, 60.0]))
+    texts(str(caught[0].message))
+    assert counted.table.n_cells == 3
+
+
+@pytest.mark.parametrize("grade", ["exact", "guarded"])
+def test_reports_are_verified_without_the_log_odds(grade):
+    report = Report.from_analysis(analysed(50.0, "logistic"), grade=grade)
+    assert report.evidence.uncounted == "log_odds"
+    verified = verify_report(report.json())
+    assert "log-odds" in " ".join(verified.not_verified)
+
+
+def test_lost_logits_are_counted():
+    text = "y,a,b\n" + "0,0.5,0.25\n1,0,900\n0,800,1.5\n1,2,-4\n" * 5
+    table, mapping = read(text), ColumnMapping(outcome="y", score=("a", "b"), transform="softmax")
+    problems, _ = examine(table, mapping)
+    (lost,) = [problem for problem in problems if problem.code == "lost-logits"]
+    assert lost.severity == "note"
+    assert lost.sentence.startswith("10 logits")

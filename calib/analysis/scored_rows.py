@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.analysis import LiveAnalysis
+from calib.calibrators import Calibrator
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.methods import create
 from calib.data.counted import CountedRows
@@ -85,7 +86,9 @@ def calibrated_scores(
 
 def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArray:
     if held_out.protocol != "folds":
-        return np.asarray(held_out.calibrators[method].predict(rows.score, rows.log_odds))
+        calibrator = held_out.calibrators[method]
+        assert isinstance(calibrator, Calibrator)
+        return calibrator.predict(rows.score, rows.log_odds)
     entries, fold = held_out.rows, _fold_of_rows(held_out, rows)
     assert entries.fold is not None
     calibrated = np.empty(len(rows))

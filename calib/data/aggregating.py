@@ -75,8 +75,8 @@ def aggregate(
     check_data(predictions)
     if predictions.far is not None and predictions.far.n_beyond:
         warnings.warn(
-            f"Counts hold probabilities, of which {predictions.far.beyond}. Analyse the rows "
-            "instead, or expect other log losses and other fits on the log-odds.",
+            f"Counts hold probabilities. {predictions.far.beyond}, so log losses and fits on the "
+            "log-odds change. Analyse the rows to keep them.",
             RuntimeWarning,
             stacklevel=2,
         )

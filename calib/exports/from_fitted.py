@@ -52,8 +52,8 @@ def describe(
         conversion = replace(conversion, keeps_log_odds=True)
     elif (far := getattr(getattr(analysis, "source", None), "far", None)) and far.n_beyond:
         warnings.warn(
-            f"Exported code of {method} reads probabilities, of which {far.beyond}: it gives one "
-            "value for all of these on each side.",
+            f"Exported code of {method} reads probabilities. {far.beyond}, so it gives one value "
+            "to all that are below, and one to all that are above.",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -143,7 +143,7 @@ def takes(
 def _checked(options: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Options with names of columns as text: a frame can have whole numbers as names."""
     columns = {
-        f.name: f.metadata["many"]
+        f.name: "Sequence" in f.type
         for f in fields(options)
         if f.metadata["metavar"] == "COLUMN" and "str" in f.type
     }

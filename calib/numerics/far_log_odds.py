@@ -48,7 +48,7 @@ class FarLogOdds(Locked):
     def beyond(self) -> str:
         """The same in words."""
         return (
-            f"those of {self.n_beyond:,} different log-odds beyond {CERTAIN:g} or -{CERTAIN:g} are "
+            f"Those of {self.n_beyond:,} different log-odds beyond {CERTAIN:g} or -{CERTAIN:g} are "
             "0 or 1 up to rounding"
         )
 

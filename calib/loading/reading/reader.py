@@ -85,7 +85,7 @@ def _no_table(data: object) -> TypeError:
     )
 
 
-def _arrow_table(data: ArrowTable) -> pa.Table:
+def _arrow_table(data: object) -> pa.Table:
     try:
         return pa.table(data)
     except pa.ArrowInvalid:
