@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.signal import lfilter
 from scipy.special import expit, logit
 from scipy.stats import norm
 
@@ -48,17 +49,22 @@ class Population:
 
     With `tested` "at the horizon", rows have times of arrival, and `read_days` and the counts of a
     monitor decide which are tested; with "on arrival", the days are those of the outcomes.
+    Each row occurs `copies` times. The true log-odds of a day differ by a normal effect with the
+    standard deviation `day_spread` and the `correlation` of neighbouring days.
     """
 
     name: str
     score: FloatArray
     seasonal: bool = False
     tested: str = ""
+    copies: int = 1
+    day_spread: float = 0.0
+    correlation: float = 0.0
 
     def rows(self, rng: np.random.Generator) -> IntArray:
         """Number of rows of each day."""
         if not self.seasonal:
-            return np.full(DAYS, PER_DAY)
+            return np.full(DAYS, PER_DAY // self.copies)
         day = np.arange(DAYS)
         volume = PER_DAY * (1.0 + 0.8 * np.sin(2.0 * np.pi * day / 365.0))
         return rng.poisson(np.where(day % 7 >= 5, 0.2 * volume, volume))
@@ -72,14 +78,24 @@ class Population:
             seen = day < DAYS
             day, at, positive = day[seen], at[seen], positive[seen]
         place = (day * 2 + positive) * k + at
-        return np.bincount(place, minlength=DAYS * 2 * k).reshape(DAYS, 2 * k).astype(np.float64)
+        counts = np.bincount(place, minlength=DAYS * 2 * k).reshape(DAYS, 2 * k)
+        return self.copies * counts.astype(np.float64)
 
     def _drawn(self, rng: np.random.Generator, change: int = DAYS, truth: Truth | None = None):
         """The day, the position of the score and the outcome of each row."""
         day = np.repeat(np.arange(DAYS), self.rows(rng))
         at = rng.integers(len(self.score), size=len(day))
         chance = np.stack([self.score, self.score if truth is None else truth(self.score)])
-        return day, at, rng.random(len(day)) < chance[(day >= change).astype(int), at]
+        chance = chance[(day >= change).astype(int), at]
+        if self.day_spread:
+            chance = expit(logit(chance) + self._day_effects(rng)[day])
+        return day, at, rng.random(len(day)) < chance
+
+    def _day_effects(self, rng: np.random.Generator) -> FloatArray:
+        """A stationary autoregression of first order."""
+        noise = rng.standard_normal(DAYS)
+        noise[1:] *= math.sqrt(1.0 - self.correlation**2)
+        return self.day_spread * lfilter([1.0], [1.0, -self.correlation], noise)
 
     def tested_counts(self, rng: np.random.Generator) -> Counts:
         """The counts that a monitor tests on the last day, as read from rows with arrivals."""
@@ -138,7 +154,19 @@ POPULATIONS = (
         for when in ("at the horizon", "on arrival")
     ),
 )
-WARNING = POPULATIONS[-1].name
+# The promise does not hold for these populations, whose rows are not independent.
+DEPENDENT = (
+    Population("every row twice", normal(0.0, 1.0), copies=2),
+    *(
+        Population(
+            f"days differ by {spread}, correlation {correlation}",
+            normal(0.0, 1.0),
+            day_spread=spread,
+            correlation=correlation,
+        )
+        for spread, correlation in ((0.1, 0.0), (0.05, 0.9), (0.1, 0.9))
+    ),
+)
 
 
 def shifted(by: float) -> Truth:
@@ -233,14 +261,14 @@ def false_alarms(runs: int) -> int:
     print(f"| population | {' | '.join(RULES)} |")
     print("| --- |" + " --- |" * len(RULES))
     missed = 0
-    for seed, population in enumerate(POPULATIONS):
+    for seed, population in enumerate((*POPULATIONS, *DEPENDENT)):
         parts = [alarms(sums) for sums in simulated(population, runs, seed)]
         share = {
             rule: float(np.isfinite(np.concatenate([part[rule] for part in parts])).mean())
             for rule in RULES
         }
         print(f"| {population.name} | {' | '.join(f'{share[r]:.3f}' for r in RULES)} |", flush=True)
-        if population.name != WARNING:
+        if seed < len(POPULATIONS) - 1:  # The last one is a warning.
             missed += share[MIXTURE] > ALPHA
             missed += share[FASTER] > ALPHA
     return missed

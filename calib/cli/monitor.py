@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calib.analysis.monitor import Monitored, monitored
+from calib.analysis.monitor.days import Counts
+from calib.analysis.monitor.result import copied
 from calib.cli.check import write_junit
 from calib.cli.options import Commands, add_command
 from calib.cli.predictions import is_result_of_query
@@ -260,6 +262,9 @@ def _notes(monitors: Monitors, given: argparse.Namespace, days: Days, *, is_new:
             "come on top. If they are the same predictions, add all rows of these days again "
             "with --correct."
         )
+    copies = Counts.of(days.counts.frame(), 0, days.counts.day.max()).copies
+    if copies > 1:
+        notes.append(copied(copies))
     if days.set_aside:
         reasons = joined([f"{why}: {plural(n, 'row')}" for why, n in days.set_aside.items()])
         notes.append(f"The scan set rows aside, which the monitor does not count ({reasons}).")

@@ -109,6 +109,14 @@ def test_a_new_monitor_needs_a_horizon_and_columns(run, home):
     assert run("monitor", "list").out == ""
 
 
+def test_a_file_with_every_row_twice_is_named(run, churn):
+    twice = pd.concat([frame("2026-03-02", 10)] * 2)
+    twice.to_csv(churn / "twice.csv", index=False)
+    done = run("monitor", "add", "--name", "churn", churn / "twice.csv")
+    assert done.status == 0
+    assert done.err.count("Nearly all rows occur twice on their day") == 1
+
+
 def test_a_correction_counts_instead_of_earlier_rows(run, churn):
     half = frame("2026-01-01", 1)[:100]
     half.to_csv(churn / "half.csv", index=False)

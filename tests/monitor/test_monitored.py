@@ -47,6 +47,26 @@ def same(one: Monitored, other: Monitored):
     assert one.episodes == other.episodes
 
 
+@pytest.mark.parametrize("copies", [2, 5])
+def test_a_file_with_every_row_several_times_is_named(copies, texts):
+    once = drawn(0.0, n_days=20)
+    result = monitored(pd.concat([once] * copies), horizon=0, today=after(19))
+    assert result.copies == copies
+    texts(result.notes[0], f"{copies} copies")
+    # A few rows that are not copied make no difference.
+    nearly = pd.concat([*[once] * copies, once.iloc[:40]])
+    assert monitored(nearly, horizon=0, today=after(19)).copies == copies
+    for other in (once, pd.concat([once, once.iloc[:2000]])):
+        made = monitored(other, horizon=0, today=after(19))
+        assert (made.copies, made.notes) == (1, ())
+
+
+def test_ties_are_no_copies():
+    tied = drawn(0.0, n_days=60)
+    tied["score"] = tied["score"].round(1).clip(0.1, 0.9)
+    assert monitored(tied, horizon=0, today=after(59)).copies == 1
+
+
 OPPOSITE = {"high": 0.5, "low": -0.5}
 CHANGED = np.where(np.arange(200) < 120, 0.0, 0.5)
 

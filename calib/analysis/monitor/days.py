@@ -14,6 +14,11 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 COLUMNS = ("day", "slice", "score", "positive", "negative", "missing", "late")
 COUNTS = COLUMNS[3:]
 ALL_ROWS = ""  # The name of the slice of all rows.
+# The largest number of copies of each row that is looked for.
+MAX_COPIES = 20
+# By chance, half of the numbers of rows are even at most. Of 40 numbers, 95% are multiples of the
+# same k by chance in less than one of a billion files.
+MIN_NUMBERS, MIN_MULTIPLES = 40, 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +117,26 @@ class Counts(Locked):
     def rows(self) -> FloatArray:
         """Rows of each cell whose outcome arrived in time."""
         return self.positive + self.negative
+
+    @property
+    def copies(self) -> int:
+        """How often nearly every row occurs on its day with the same score and outcome; 1 is once.
+
+        Scores may be ranges: then nearly all numbers of rows are multiples of it.
+        """
+        whole = self.all_rows()
+        if not len(whole.day):
+            return 1
+        changes = (np.diff(whole.day) != 0) | (np.diff(whole.score) != 0.0)
+        starts = np.append(0, np.flatnonzero(changes) + 1)
+        sums = [np.add.reduceat(values, starts) for values in (whole.positive, whole.negative)]
+        numbers = np.concatenate(sums)
+        numbers = numbers[numbers > 0.0]
+        # Most rows occur once, and then no multiple needs to be looked for.
+        if len(numbers) < MIN_NUMBERS or np.mean(numbers > 1.0) < MIN_MULTIPLES:
+            return 1
+        found = (k for k in range(MAX_COPIES, 1, -1) if np.mean(numbers % k == 0) >= MIN_MULTIPLES)
+        return next(found, 1)
 
     def by_day(self, values: FloatArray) -> FloatArray:
         """Sums of the cells' values by day."""

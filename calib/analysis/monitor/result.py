@@ -80,6 +80,9 @@ class Monitored:
     n_rows, n_immature, n_missing, n_late : int
         Since `anew`: tested rows, rows with an outcome that are too young, and mature rows whose
         outcome is missing, or arrived after the horizon.
+    copies : int
+        How often nearly every row occurs on its day with the same score and outcome; 1 if rows
+        mostly differ. Copies are not independent, so they raise false alarms.
     """
 
     state: State
@@ -103,6 +106,7 @@ class Monitored:
     n_immature: int
     n_missing: int
     n_late: int
+    copies: int
 
     @property
     def episode(self) -> Episode | None:
@@ -269,8 +273,8 @@ class Monitored:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the result assumes of rows that are not tested; one sentence each."""
-        notes = []
+        """What the result assumes of the rows; one sentence each."""
+        notes = [copied(self.copies)] if self.copies > 1 else []
         if self.missing_share >= MIN_MISSING_SHARE:
             share = percent(self.missing_share)
             notes.append(f"Missing outcomes {share}: the monitor assumes they are like the others.")
@@ -296,6 +300,15 @@ class Monitored:
     def frame(self) -> pd.DataFrame:
         """The evidence: one row per day."""
         return self.evidence.copy()
+
+
+def copied(copies: int) -> str:
+    """The note about rows that are copies of each other."""
+    times = "twice" if copies == 2 else f"{copies} times"
+    return (
+        f"Nearly all rows occur {times} on their day, with the same score and outcome. The alarm "
+        "is for independent rows, and copies raise false alarms: keep each row once."
+    )
 
 
 def _with_rows(of_slices: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -135,4 +135,5 @@ def monitored(
         n_immature=int(young.rows.sum()),
         n_missing=int(tested.missing.sum()),
         n_late=int(tested.late.sum()),
+        copies=every.copies,
     )

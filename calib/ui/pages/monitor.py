@@ -68,10 +68,12 @@ READING = """
   slice ends when its evidence is below the limit again, or with a new calibrator.
 """
 ASSUMPTIONS = (
-    "Rows are independent given the past. Outcomes are final at the horizon. Missing outcomes are "
-    "like the others. The alarm then is false with a probability of 1 in 20 at most, over the "
-    "whole life of the calibrator."
+    "Rows are independent given the day's scores: no copies, no clusters, and no effect of a day "
+    "that the scores do not contain. Outcomes are final at the horizon. Missing outcomes are like "
+    "the others. The alarm then is false with a probability of 1 in 20 at most, over the whole "
+    "life of the calibrator."
 )
+INDEPENDENT = "Assumes independent rows given the day's scores."
 COUNTS = [
     ("Rows", ""),
     ("Positive", ""),
@@ -114,7 +116,7 @@ def page() -> None:
     advised.markdown(advice(result))
     drawn = monitor_chart(result, of, new_calibrators=watched.new_calibrators)
     charts.chart(drawn, "chart_monitor", widths=WIDTHS)
-    for note in (*watched.notes, *result.notes):
+    for note in (*watched.notes, *result.notes, INDEPENDENT):
         st.caption(f":material/info: {note}")
     left, right = st.columns(2, gap="large")
     with left:
