@@ -268,7 +268,7 @@ def false_alarms(runs: int) -> int:
             for rule in RULES
         }
         print(f"| {population.name} | {' | '.join(f'{share[r]:.3f}' for r in RULES)} |", flush=True)
-        if seed < len(POPULATIONS) - 1:  # The last one is a warning.
+        if seed < len(POPULATIONS) - 1:  # The last population is only a warning.
             missed += share[MIXTURE] > ALPHA
             missed += share[FASTER] > ALPHA
     return missed

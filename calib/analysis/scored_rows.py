@@ -96,8 +96,8 @@ def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArr
         cells = entries.rows(entries.fold != number).cells()
         in_fold = fold == number
         fitted = create(method, held_out.settings).fit_cells(cells)
-        own = rows.rows(in_fold)
-        calibrated[in_fold] = fitted.predict(own.score, own.log_odds)
+        left_out = rows.rows(in_fold)
+        calibrated[in_fold] = fitted.predict(left_out.score, left_out.log_odds)
     return calibrated
 
 

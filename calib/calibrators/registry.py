@@ -158,8 +158,8 @@ def made(key: str, create: Callable[..., Result], parameters: Mapping[str, Any])
     """Make a calibrator. A parameter that it does not have is refused, with those that it has."""
     names = list(inspect.signature(create).parameters)
     if unknown := [name for name in parameters if name not in names]:
-        known = f"It has {', '.join(names)}." if names else "It has none."
-        raise TypeError(f"{key} has no parameter {unknown[0]!r}. {known}")
+        parts = f"It has {', '.join(names)}." if names else "It has none."
+        raise TypeError(f"{key} has no parameter {unknown[0]!r}. {parts}")
     return create(**parameters)
 
 

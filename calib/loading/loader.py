@@ -147,14 +147,14 @@ def _checked(options: Any, given: dict[str, Any]) -> dict[str, Any]:
         for f in fields(options)
         if f.metadata["metavar"] == "COLUMN" and "str" in f.type
     }
-    named = {
+    values = {
         name: _names(name, value, many=columns[name]) if name in columns else value
         for name, value in given.items()
     }
-    check_kinds(options, {name: value for name, value in named.items() if name not in columns})
-    if isinstance(slices := named.get("slices"), str):
-        named["slices"] = (slices,)
-    return named
+    check_kinds(options, {name: value for name, value in values.items() if name not in columns})
+    if isinstance(slices := values.get("slices"), str):
+        values["slices"] = (slices,)
+    return values
 
 
 def _names(role: str, value: Any, *, many: bool) -> Any:

@@ -58,8 +58,8 @@ def _kinds(function: Callable[..., Any]) -> Mapping[str, tuple[type, ...]]:
     except NameError:  # Only type checkers import what the annotations name.
         return {}
     kinds = {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
-    known = {*KINDS, type(None)}
-    return {name: allowed for name, allowed in kinds.items() if known.issuperset(allowed)}
+    checked = {*KINDS, type(None)}
+    return {name: allowed for name, allowed in kinds.items() if checked.issuperset(allowed)}
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ def lowest_logarithm(scores: FloatArray) -> float:
     """The score to which lower ones are raised before their logarithms are taken.
 
     If no score is 0, none is rounded, and the smallest one counts as it is: softmax of large logits
-    gives 1e-200. If there are zeros, nobody knows how small they were, and a single one would
+    gives 1e-200. If there are zeros, it is not known how small they were, and a single one would
     decide every fit. Then the bound is that of the log loss, float64's machine epsilon 2.2e-16.
 
     >>> lowest_logarithm(np.array([[1.0, 1e-200]])), lowest_logarithm(np.array([[1.0, 0.0]]))

@@ -25,7 +25,7 @@ from calib.figures.reliability import STYLES
 from calib.figures.sensitivity import STRATEGIES
 from calib.figures.svg import to_svg
 from calib.figures.theme import ADVISED, FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
-from calib.text import number
+from calib.text import significant
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 from tests.rare import common_first
 
@@ -247,7 +247,7 @@ def test_alternative_text_of_the_others_states_what_they_show(analysis):
         in BUILDERS["cumulative_chart 0"](analysis).alt
     )
     assert analysis.recommendation.sentence in difference_chart(analysis).alt
-    assert number(analysis.compact_logit.epsilon, 2) in compact_logit_chart(analysis).alt
+    assert significant(analysis.compact_logit.epsilon, 2) in compact_logit_chart(analysis).alt
 
 
 @every_figure

@@ -17,7 +17,7 @@ ALL_ROWS = ""  # The name of the slice of all rows.
 # The largest number of copies of each row that is looked for.
 MAX_COPIES = 20
 # By chance, half of the numbers of rows are even at most. Of 40 numbers, 95% are multiples of the
-# same k by chance in less than one of a billion files.
+# same k by chance in less than 1 of 1e9 files.
 MIN_NUMBERS, MIN_MULTIPLES = 40, 0.95
 
 
@@ -135,8 +135,8 @@ class Counts(Locked):
         # Most rows occur once, and then no multiple needs to be looked for.
         if len(numbers) < MIN_NUMBERS or np.mean(numbers > 1.0) < MIN_MULTIPLES:
             return 1
-        found = (k for k in range(MAX_COPIES, 1, -1) if np.mean(numbers % k == 0) >= MIN_MULTIPLES)
-        return next(found, 1)
+        copies = (k for k in range(MAX_COPIES, 1, -1) if np.mean(numbers % k == 0) >= MIN_MULTIPLES)
+        return next(copies, 1)
 
     def by_day(self, values: FloatArray) -> FloatArray:
         """Sums of the cells' values by day."""

@@ -201,8 +201,8 @@ def _own_scores(
     for number in np.unique(rows.fold):
         held_out = rows.fold == number
         by_fold.append(_fit(rows.rows(~held_out), method, settings))
-        own = rows.rows(held_out)
-        scores[held_out] = by_fold[-1].predict(own.score, own.log_odds)
+        left_out = rows.rows(held_out)
+        scores[held_out] = by_fold[-1].predict(left_out.score, left_out.log_odds)
     return scores, by_fold
 
 

@@ -401,7 +401,7 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     if problem.repair is not None:
         label, mapping = answers.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
-    # What stands beside an open question is less urgent.
+    # Problems beside an open question are less urgent.
     n_coloured = 0 if session.upload.asks else 1
     answer_buttons(answers, key, state.map_anew, session, n_coloured=n_coloured)
 
