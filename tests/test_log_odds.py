@@ -5,6 +5,7 @@ import pytest
 
 import calib
 from calib.data.predictions import Predictions
+from calib.loading.building.calibrated_file import calibrate_table
 from calib.loading.checking.inspection import examine
 from calib.loading.file_options import ColumnMapping
 from calib.loading.reading.reader import read
@@ -144,3 +145,16 @@ def test_lost_logits_are_counted():
     (lost,) = [problem for problem in problems if problem.code == "lost-logits"]
     assert lost.severity == "note"
     assert lost.sentence.startswith("10 logits")
+
+
+def test_new_scores_are_calibrated_by_their_log_odds():
+    analysis = analysed(50.0, "logistic")
+    fitted = analysis.held_out.calibrators["logistic"]
+    z = np.array([-np.inf, -300.0, 45.0, 60.0, np.inf])
+    mapping = ColumnMapping(score="z", transform="logit")
+    table = read("id,z\n" + "\n".join(f"{i},{value}" for i, value in enumerate(z.tolist())))
+    frame = calibrate_table(table, mapping, fitted.predict).frame
+    line = sigmoid(fitted.intercept_ + fitted.slope_ * z[1:-1])
+    assert frame["calibrated"].to_numpy() == pytest.approx([0.0, *line, 1.0], abs=1e-12)
+    with pytest.raises(ValueError, match="log_odds must be numbers, got nan"):
+        fitted.predict([0.5], [np.nan])

@@ -30,6 +30,7 @@ from calib.numerics.class_scores import binary_problem, lowest_logarithm
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import EpsilonRule
 
+LARGEST_LOG_ODDS = 1e100  # Their products with slopes are finite.
 Exported = TypeVar("Exported", Form, RowsForm)
 
 
@@ -175,7 +176,7 @@ class Calibrator(AnyCalibrator[Form]):
         Raises
         ------
         ValueError
-            If a score is NaN or outside [0, 1], or the arrays differ in length.
+            If a number is NaN, a score is outside [0, 1], or the arrays differ in length.
         sklearn.exceptions.NotFittedError
             If the calibrator is not fitted.
         """
@@ -185,7 +186,11 @@ class Calibrator(AnyCalibrator[Form]):
             return np.clip(self._map(checked), 0.0, 1.0)
         given = np.asarray(log_odds, dtype=np.float64)
         check_same_length(scores=checked, log_odds=given)
-        return np.clip(self._map_log_odds(checked, given), 0.0, 1.0)
+        if np.isnan(given).any():
+            raise ValueError("log_odds must be numbers, got nan.")
+        # A slope of 0 times an infinite number is not 0.
+        finite = np.clip(given, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return np.clip(self._map_log_odds(checked, finite), 0.0, 1.0)
 
     def _fit(self, cells: ScoreCells) -> None:
         raise NotImplementedError

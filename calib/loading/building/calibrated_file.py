@@ -54,7 +54,7 @@ def with_calibrated(
 def calibrate_table(
     table: Table,
     mapping: ColumnMapping,
-    predict: Callable[[FloatArray], FloatArray],
+    predict: Callable[..., FloatArray],
     class_names: Sequence[str] = (),
 ) -> CalibratedTable:
     """Add calibrated scores to a table of new scores, which needs no outcomes.
@@ -76,7 +76,11 @@ def calibrate_table(
     usable = ~np.logical_or.reduce(list(reasons.values()))
     values = np.full_like(scores, np.nan)
     if usable.any():
-        values[usable] = predict(scores[usable])
+        given = [scores[usable]]
+        if mapping.transform == "logit":
+            log_odds = np.asarray(-raw if mapping.swap else raw, dtype=np.float64)
+            given.append(log_odds[usable])
+        values[usable] = predict(*given)
     columns = [f"{CALIBRATED}_{name}" for name in class_names] if values.ndim == 2 else [CALIBRATED]
     calibrated = pd.DataFrame(values.reshape(len(values), -1), columns=columns)
     counts = {reason: int(unusable.sum()) for reason, unusable in reasons.items() if unusable.any()}
