@@ -11,6 +11,7 @@ from pandas.testing import assert_frame_equal
 import calib
 from calib.analysis.monitor import Monitored, monitored
 from calib.numerics.monitoring import log_increments, start_weighted
+from tests.rare import rare
 
 START = pd.Timestamp("2025-01-01")
 FRAMES = ("evidence", "periods", "ranges", "slices", "slice_periods", "slice_ranges")
@@ -413,10 +414,51 @@ def test_counts_are_replayed_like_rows():
         calib.monitor(counted, time="day", slices="half")
 
 
-def test_clusters_weights_and_columns_without_dates_are_refused():
+def clustered(seed, n_days=60, n_clusters=20, size=5):
+    """Calibrated rows whose clusters share one draw, so that their outcomes are nearly equal."""
+    rng = np.random.default_rng(seed)
+    n = n_days * n_clusters
+    group, day = np.repeat(np.arange(n), size), np.repeat(np.arange(n) // n_clusters, size)
+    score = rng.beta(1, 3, n * size)
+    outcome = rng.random(n)[group] < score
+    columns = {"day": (START + pd.to_timedelta(day, "D")).to_numpy()}
+    return outcome, score, group, columns
+
+
+def test_one_row_of_each_cluster_is_tested(texts):
+    outcome, score, group, columns = clustered(0)
+    given = calib.Predictions.from_arrays(outcome, score, group=group, columns=columns)
+    result = calib.monitor(given, time="day")
+    assert (result.n_rows, result.n_in_clusters) == (1200, 4800)
+    texts(result.notes[0])
+    # Neither the order of the rows nor the names of the clusters make a difference.
+    order = np.random.default_rng(1).permutation(6000)
+    moved = calib.Predictions.from_arrays(
+        outcome[order],
+        score[order],
+        group=[f"c{7919 * number % 1200}" for number in group[order]],
+        columns={"day": columns["day"][order]},
+    )
+    same(calib.monitor(moved, time="day"), result)
+
+
+@rare
+def test_calibrated_clusters_raise_false_alarms_only_if_all_rows_count():
+    alarms = {"one row of each": 0, "all rows": 0}
+    for seed in range(60):
+        outcome, score, group, columns = clustered(seed)
+        for name, clusters in (("one row of each", group), ("all rows", None)):
+            given = calib.Predictions.from_arrays(outcome, score, group=clusters, columns=columns)
+            alarms[name] += bool(calib.monitor(given, time="day").episodes)
+    # Of 60 monitors, at most 3 are expected to have a false alarm; 8 has a probability below 0.01.
+    assert alarms["one row of each"] < 8
+    assert alarms["all rows"] > 30
+
+
+def test_clusters_on_several_days_weights_and_columns_without_dates_are_refused():
     n = len(drawn(CHANGED))
-    with pytest.raises(ValueError, match="got rows in clusters"):
-        calib.monitor(rows(group=np.arange(n) // 2), time="day")
+    with pytest.raises(ValueError, match="A cluster must be on one day, got 400 clusters"):
+        calib.monitor(rows(group=np.arange(n) % 400), time="day")
     with pytest.raises(ValueError, match="equal weights"):
         calib.monitor(rows(sample_weight=np.arange(1.0, n + 1)), time="day")
     with pytest.raises(ValueError, match="must be a column of dates"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib.analysis.monitor.days import ALL_ROWS
 from calib.analysis.monitor.result import Monitored
@@ -15,8 +17,10 @@ from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.slicing import MISSING, slice_by
 from calib.data.views import BinaryView
+from calib.numerics.arrays import BoolArray
 from calib.numerics.binning import equal_weights
-from calib.text import count, listed, quoted
+from calib.numerics.sorting import canonical_order
+from calib.text import count, listed, plural, quoted
 
 # Evidence of every slice on every day is kept, which takes memory in proportion to their number.
 MAX_SLICES = 500
@@ -42,7 +46,8 @@ def monitor(
     Parameters
     ----------
     predictions : Predictions or Aggregate
-        Rows of equal weight without clusters. Rows without a time are left out.
+        Rows of equal weight. Rows without a time are left out. Of rows in clusters (`group` of
+        `calib.load`), one row of each cluster is tested, drawn at random with a fixed seed.
     time : str
         Name of the column with the date of each prediction.
     horizon : int
@@ -60,8 +65,8 @@ def monitor(
     Raises
     ------
     ValueError
-        If the column is unknown or has no dates, the rows have clusters or unequal weights, or
-        there are more than 500 slices.
+        If the column is unknown or has no dates, the rows have unequal weights or a cluster on
+        several days, or there are more than 500 slices.
 
     Examples
     --------
@@ -87,8 +92,13 @@ def monitor(
         raise ValueError(
             f"time must be a column of dates, got {time!r}. Convert it to dates first."
         )
-    _refuse(rows)
+    if not equal_weights(rows.cells()):
+        raise ValueError(
+            "Rows must have equal weights, because a bet on a weighted row has no mean of 1. Leave "
+            "the weights out to monitor the rows as they are."
+        )
     dated = ~np.isnat(values)
+    tested = dated & _one_per_cluster(rows, values.astype("datetime64[D]"), dated)
     number = np.round(rows.counts).astype(np.float64)
     every = pd.DataFrame(
         {
@@ -114,21 +124,37 @@ def monitor(
         # The empty name is that of all rows.
         names = np.array([name or MISSING for name in cut.names], dtype=object)
         parts.append(every.assign(slice=names[cut.codes]))
-    frame = pd.concat([part[dated] for part in parts], ignore_index=True)
+    frame = pd.concat([part[tested] for part in parts], ignore_index=True)
     if today is None:
         last = frame["day"].max() if len(frame) else pd.Timestamp(0)
         today = last + pd.Timedelta(days=horizon)
-    return monitored(frame, horizon=horizon, today=today, alpha=alpha, reset=reset, looks=looks)
+    result = monitored(frame, horizon=horizon, today=today, alpha=alpha, reset=reset, looks=looks)
+    return replace(result, n_in_clusters=int(dated.sum() - tested.sum()))
 
 
-def _refuse(rows: BinaryView) -> None:
-    if rows.group is not None:
+def _one_per_cluster(rows: BinaryView, day: NDArray[np.datetime64], dated: BoolArray) -> BoolArray:
+    """One random row of each cluster, or all rows if there are no clusters.
+
+    A bet needs rows that are independent given the past. One row of each cluster is, if no cluster
+    is on several days. Which one must not depend on its outcome.
+    """
+    if rows.group is None:
+        return np.ones(len(rows), dtype=np.bool_)
+    number = day.astype(np.int64)
+    pairs = np.unique(np.column_stack([rows.group, number])[dated], axis=0)
+    if n_several := int((np.bincount(pairs[:, 0]) > 1).sum()):
+        several = plural(n_several, "cluster")
         raise ValueError(
-            "Rows must be independent, got rows in clusters. Keep one row per cluster, or leave "
-            "the cluster column out if the rows are independent."
+            f"A cluster must be on one day, got {several} on several days, whose "
+            "rows depend on those of earlier days. Keep one row per cluster, or leave the cluster "
+            "column out if the rows are independent."
         )
-    if not equal_weights(rows.cells()):
-        raise ValueError(
-            "Rows must have equal weights, because a bet on a weighted row has no mean of 1. Leave "
-            "the weights out to monitor the rows as they are."
-        )
+    # Clusters are numbered by content, so that the draw does not depend on the order of the rows.
+    order, group = canonical_order((rows.score, number), rows.outcome, rows.group)
+    assert group is not None
+    draw = np.random.default_rng(0).random(len(order))
+    drawn = np.lexsort([draw, group, ~dated[order]])
+    _, places = np.unique(group[drawn], return_index=True)
+    chosen = np.zeros(len(rows), dtype=np.bool_)
+    chosen[order[drawn[places]]] = True
+    return chosen

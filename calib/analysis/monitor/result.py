@@ -83,6 +83,8 @@ class Monitored:
     copies : int
         How often nearly every row occurs on its day with the same score and outcome; 1 if rows
         mostly differ. Copies are not independent, so they raise false alarms.
+    n_in_clusters : int
+        Rows that are not tested because another row of their cluster is.
     """
 
     state: State
@@ -107,6 +109,7 @@ class Monitored:
     n_missing: int
     n_late: int
     copies: int
+    n_in_clusters: int = 0
 
     @property
     def episode(self) -> Episode | None:
@@ -275,6 +278,12 @@ class Monitored:
     def notes(self) -> tuple[str, ...]:
         """What the result assumes of the rows; one sentence each."""
         notes = [copied(self.copies)] if self.copies > 1 else []
+        if self.n_in_clusters:
+            others = plural(self.n_in_clusters, "other row")
+            notes.append(
+                "Rows come in clusters. One row of each cluster is tested, drawn at random: "
+                f"{others} of the clusters are not."
+            )
         if self.missing_share >= MIN_MISSING_SHARE:
             share = percent(self.missing_share)
             notes.append(f"Missing outcomes {share}: the monitor assumes they are like the others.")
