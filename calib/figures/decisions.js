@@ -10,7 +10,6 @@ const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag t
 const DRAG = "Drag the line to try others: the cost of a missed positive changes with it.";
 const USEFUL = "Net benefit: cost saved against flagging nobody, in units of one missed positive. Useful: above both dashed lines.";
 const COST_TITLE = "Cost per row if you decide at another threshold";
-const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, decode(values)]));
@@ -19,21 +18,8 @@ const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name
 export const costsOf = ({ missed, false_alarms: alarms }, { miss, alarm }) =>
     missed.map((share, i) => miss * share + alarm * alarms[i]);
 
-// Halves are rounded as Python rounds them, because the answer above shows the same numbers.
-export const rowsIn = (rows, share) => Number(Number((rows * share).toFixed(6))
-    .toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven", useGrouping: false }));
-
-// Costs with enough decimals that their difference is the printed change, which has none or one.
-export function addingUp(before, after) {
-    const least = Math.max(before, after) >= MIN_WHOLE_COST ? 0 : 1;
-    const rounded = (value, digits) => Number(value.toFixed(digits)), change = rounded(after - before, least);
-    let digits = least;
-    while (digits < 6 && rounded(rounded(after, digits) - rounded(before, digits), least) !== change) digits += 1;
-    return [before, after].map(cost => cost.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-}
-
-export function readMethod({ curve, stops, best, benefit, expected }) {
-    return { curve: decoded(curve), stops: decoded(stops), best: decoded(best), benefit: decode(benefit), expected: decode(expected) };
+export function readMethod({ curve, best, benefit }) {
+    return { curve: decoded(curve), best: decoded(best), benefit: decode(benefit) };
 }
 
 // The lowest cost on these rows, at the threshold nearest to that of the costs.
@@ -263,41 +249,27 @@ class Decisions {
         const { rows } = this.data;
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));
-        const costs = this.methods.map(({ stops }) => rows * (this.costs.miss * stops.missed[this.stop] + this.costs.alarm * stops.false_alarms[this.stop]));
-        const spent = addingUp(costs[0], costs.at(-1));
-        this.methods.forEach((method, i) => {
-            const { flagged, missed, alarms } = this.decided(method);
-            [...[flagged, missed, alarms].map(whole), spent[i]].forEach((value, k) => { method.cells[k].textContent = value; });
+        this.methods.forEach(({ cells, printed }) => {
+            ["flagged", "missed", "alarms", "cost"].forEach((name, k) => { cells[k].textContent = printed[name][this.stop]; });
         });
         this.change.textContent = this.data.change;
         this.panels.benefit.hint.title = this.workedOut;
     }
 
-    // The net benefit of the first method, worked out from the rows in the table. It is a tooltip,
-    // because the lines alone show where decisions are useful.
+    // It is a tooltip, because the lines alone show where decisions are useful.
     get workedOut() {
-        const { found, alarms } = this.decided(this.methods[0]), { rows } = this.data, { alarm, miss } = this.costs;
-        const weight = Number((alarm / miss).toPrecision(3));
-        const benefit = ((found - weight * alarms) / rows).toFixed(3).replace("-", "−");
         return "Net benefit = (positives found − relative cost of a false alarm × false alarms) / rows. "
-            + `At ${scorePercent(this.threshold)}: (${whole(found)} − ${weight} × ${whole(alarms)}) / ${whole(rows)} = ${benefit}.`;
-    }
-
-    // Flagged rows are the sum of rounded numbers, because all of them are shown.
-    decided({ stops }) {
-        const { rows, base_rate: rate } = this.data, [missed, alarms] = [stops.missed[this.stop], stops.false_alarms[this.stop]];
-        const [found, falseAlarms] = [rate - missed, alarms].map(share => rowsIn(rows, share));
-        return { found, alarms: falseAlarms, flagged: found + falseAlarms, missed: rowsIn(rows, missed) };
+            + `At ${scorePercent(this.threshold)}: ${this.data.worked_out[this.stop]}.`;
     }
 
     // All methods are compared on the rows that the first one flags.
     paintPositives() {
-        const { found, flagged } = this.decided(this.methods[0]), { rows, judged } = this.data;
-        const heads = [`Of the ${whole(flagged)} flagged${this.methods.length > 1 ? " before calibration" : ""}`, "Positives", ""];
+        const { judged } = this.data, { found, flagged } = this.methods[0].printed;
+        const heads = [`Of the ${flagged[this.stop]} flagged${this.methods.length > 1 ? " before calibration" : ""}`, "Positives", ""];
         this.flagged.replaceChildren(...heads.map(text => element(text ? "th" : "td", text ? { scope: "col" } : {}, null, text)));
-        this.observed[0].textContent = whole(found);
-        this.methods.forEach(({ expects, expected }, i) => {
-            expects[0].textContent = whole(rowsIn(rows, expected[this.stop]));
+        this.observed[0].textContent = found[this.stop];
+        this.methods.forEach(({ expects, printed }, i) => {
+            expects[0].textContent = printed.expected[this.stop];
             expects[1].textContent = judged[i];
         });
     }

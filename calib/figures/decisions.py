@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis.decisions import CostCurves, Costs, DecisionTable, NetBenefit
+from calib.analysis.decisions.counted import counted_decisions, printed_costs
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
@@ -23,8 +24,6 @@ CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
 MAX_LABELS, EDGE = 2, 0.2
 SOME_THRESHOLDS = "at thresholds "
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
-# Costs of at least this size are shown without decimals, here and in `decisions.js`.
-MIN_WHOLE_COST = 100
 
 
 @chart
@@ -292,10 +291,5 @@ def what_costs(costs: Costs) -> str:
 
 def costs_of(decided: DecisionTable, shown: Sequence[str]) -> list[str]:
     """What the errors of each method cost per round number of rows, with equal decimals."""
-    spent = [decided.reference_rows * decided.methods[key].cost.value for key in shown]
-    return [number(cost, cost_digits(max(spent))) for cost in spent]
-
-
-def cost_digits(most: float) -> int:
-    """Decimals of costs of which this is the largest: they are sums of whole counts."""
-    return 0 if most >= MIN_WHOLE_COST else 1
+    costs, digits = printed_costs([*counted_decisions(decided, shown).values()])
+    return [number(cost, digits) for cost in costs]

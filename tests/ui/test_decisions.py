@@ -35,10 +35,11 @@ SHOWN = ("uncalibrated", "platt")
 
 
 def decided(change: Estimate, costs: Costs | None = None) -> DecisionTable:
+    missed = 100.0 + 2000.0 * change.value
     after = replace(
         BEFORE,
-        true_positives=920.0,
-        false_negatives=80.0,
+        true_positives=1000.0 - missed,
+        false_negatives=missed,
         cost=Estimate(0.1 + change.value),
         change=change,
     )
@@ -94,9 +95,11 @@ def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
 
 def test_without_a_calibrator_the_cost_of_errors_is_said():
     change = Estimate(-0.01, -0.02, 0.001)
-    for costs, said in [(Costs(), "Wrong decisions"), (Costs(1, 4), "Cost of errors")]:
+    # 50 positives are missed, with 50 false alarms.
+    for costs, said in [(Costs(), "Wrong decisions: 100"), (Costs(1, 4), "Cost of errors: 250")]:
         alone = decision_sentence(decided(change, costs), SHOWN[:1], weighted=False)
-        assert alone == f"{said} per 1,000 rows: 100."
+        what, cost = said.split(": ")
+        assert alone == f"{what} per 1,000 rows: {cost}."
     assert not change_sentence(decided(change), SHOWN[:1])
 
 

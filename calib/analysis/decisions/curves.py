@@ -105,11 +105,14 @@ class ErrorShares(Locked):
     missed, false_alarms : ndarray
         False negatives and false positives, divided by the weight of all rows. Costs are linear in
         both.
+    found : ndarray
+        True positives, divided by the same weight.
     """
 
     threshold: FloatArray
     missed: FloatArray
     false_alarms: FloatArray
+    found: FloatArray
 
 
 def error_shares(cells: ScoreCells, threshold: FloatArray) -> ErrorShares:
@@ -174,7 +177,8 @@ def _errors(cells: ScoreCells, first: np.ndarray, threshold: FloatArray) -> Erro
     negatives = cells.total_weight - cells.total_positive
     false_alarms = negatives - (cells.cumulative_weight[first] - missed)
     total = cells.total_weight
-    return ErrorShares(threshold, missed / total, np.maximum(false_alarms, 0.0) / total)
+    shares = (missed, np.maximum(false_alarms, 0.0), cells.total_positive - missed)
+    return ErrorShares(threshold, *(weight / total for weight in shares))
 
 
 def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:

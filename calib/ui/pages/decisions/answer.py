@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from calib.analysis.decisions import Decision, DecisionTable, ExpectedCounts
-from calib.figures.decisions import cost_digits, costs_of, what_costs
+from calib.analysis.decisions import DecisionTable, ExpectedCounts
+from calib.analysis.decisions.counted import (
+    Counted,
+    counted_decisions,
+    printed_costs,
+    to_digits,
+)
+from calib.figures.decisions import costs_of, what_costs
+from calib.numerics.arrays import FloatArray
 from calib.text import (
     count,
     interval,
     level,
+    number,
     score_percent,
     signed,
     significant,
@@ -94,11 +102,13 @@ def flagged_sentence(
 
     `which` says in words which rows are flagged.
     """
-    n_rows = decided.reference_rows
-    before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
-    counted = ", counted by weight," if weighted else ""
+    before, *after = (
+        (printed(one.flagged, one), printed(one.missed, one))
+        for one in counted_decisions(decided, shown).values()
+    )
+    n_rows = count(decided.reference_rows) + (" rows, counted by weight," if weighted else " rows")
     flagged = f"the {before[0]} {which}" if which else before[0]
-    lead = f"of {count(n_rows)} rows{counted} you would flag {flagged} and miss {before[1]}"
+    lead = f"of {n_rows} you would flag {flagged} and miss {before[1]}"
     positives = f"positive{'' if before[1] == '1' else 's'}"
     calibrated = ", before and after calibration"
     if not after or after[0] != before:
@@ -108,18 +118,9 @@ def flagged_sentence(
     return f"{lead} {positives}{calibrated}"
 
 
-def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
-    flagged_positives, false_alarms, missed = (
-        _whole(n_rows * weight / decision.n_rows)
-        for weight in (decision.true_positives, decision.false_positives, decision.false_negatives)
-    )
-    # The page also shows the parts, and rounded numbers must add up.
-    return count(flagged_positives + false_alarms), count(missed)
-
-
-def _whole(value: float) -> int:
-    # An error of rounding must not decide how a half is rounded.
-    return round(round(value, 6))
+def printed(value: FloatArray, one: Counted) -> str:
+    """A number of rows at the threshold, with the decimals of its method."""
+    return number(float(value[0]), int(one.digits[0]))
 
 
 def rule(decided: DecisionTable) -> str:
@@ -153,36 +154,38 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
         return ""
     n_rows = decided.reference_rows
     change = decided.methods[shown[1]].change.scaled(n_rows)
-    digits = cost_digits(n_rows * max(decided.methods[key].cost.value for key in shown))
+    costs, digits = printed_costs([*counted_decisions(decided, shown).values()])
     bounds = f"{level(decided.confidence_level)} CI {interval(change, digits, sign=True)}"
     significance = "significant" if changes_decisions(decided, shown) else "not significant"
-    return (
-        f"Change in cost per {count(n_rows)} rows: {signed(change.value, digits)} ({bounds}), "
-        f"{significance}."
-    )
+    size = signed(costs[1] - costs[0], digits)
+    return f"Change in cost per {count(n_rows)} rows: {size} ({bounds}), {significance}."
 
 
 def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
     """Expected and observed positives among the rows that the uncalibrated scores flag."""
-    decision, n_rows = decided.methods["uncalibrated"], decided.reference_rows
-    per_row = n_rows / decision.n_rows
-    rows, _ = _flagged_and_missed(decision, n_rows)
+    decision = decided.methods["uncalibrated"]
+    one, per_row = counted_decisions(decided, shown)["uncalibrated"], decided.reference_rows
+
+    def of_flagged(weight: float) -> str:
+        return printed(to_digits(per_row * weight / decision.n_rows, one.digits), one)
+
+    rows = printed(one.flagged, one)
     if decision.tie_share < 1.0:
         # Only some of the rows at the threshold are flagged, but all of them are counted here.
-        rows = f"{count(_whole(per_row * flagged.weight))} with a score of at least "
-        rows += score_percent(decision.threshold)
-    if not _whole(per_row * flagged.weight):
+        at_least = f"with a score of at least {score_percent(decision.threshold)}"
+        rows = f"{of_flagged(flagged.weight)} {at_least}"
+    if not flagged.rows:
         return ""
-    observed = _whole(per_row * flagged.observed)
+    observed = of_flagged(flagged.observed)
     expected = []
     for key in shown:
-        n = _whole(per_row * flagged.expected[key])
+        n = of_flagged(flagged.expected[key])
         wrong = judged(flagged, key) if n != observed else ""
-        expected.append(f"{count(n)} ({wrong})" if wrong else count(n))
-    was = "was" if observed == 1 else "were"
+        expected.append(f"{n} ({wrong})" if wrong else n)
+    was = "was" if observed == "1" else "were"
     calibrated = f", that of calibrated scores {expected[1]}" if len(expected) > 1 else ""
     return (
-        f"Of the {rows}, {count(observed)} {was} positive. The sum of their scores predicts "
+        f"Of the {rows}, {observed} {was} positive. The sum of their scores predicts "
         f"{expected[0]}{calibrated}."
     )
 
