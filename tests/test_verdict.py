@@ -197,34 +197,24 @@ def test_a_ranking_is_judged_by_the_interval_of_the_slope(slope, kind):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "parts"),
+    ("verdict", "sentence"),
     [
         (
-            Verdict(
-                "overconfident",
-                "Not calibrated: overconfident. Predictions of at most 60% average 10.7%, but "
-                "23.2% of those rows were positive. (KS calibration error 6.4%, p < 0.001)",
-                "not calibrated",
-                {},
-            ),
-            (
-                "Not calibrated: overconfident",
-                "Predictions of at most 60% average 10.7%, but 23.2% of those rows were positive.",
-                "KS calibration error 6.4%, p < 0.001",
-            ),
+            Verdict.of("some classes", "not calibrated", {}, "1 class is.", "class a (b): KS 6%"),
+            "Not calibrated: some classes. 1 class is. (class a (b): KS 6%)",
         ),
         (
-            Verdict("calibrated", "No evidence of miscalibration.", "no evidence", {}),
-            ("No evidence of miscalibration", "", ""),
+            Verdict.of("calibrated", "no evidence", {}, ""),
+            "No evidence of miscalibration.",
         ),
         (
-            Verdict("unknown", "Inconclusive: a test rejects (p = 0.01).", "inconclusive", {}),
-            ("Inconclusive", "A test rejects (p = 0.01).", ""),
+            Verdict.of("unknown", "inconclusive", {}, "A test rejects (p = 0.01)."),
+            "Inconclusive: a test rejects (p = 0.01).",
         ),
     ],
 )
-def test_the_sentence_comes_apart_into_heading_finding_and_evidence(verdict, parts):
-    assert (verdict.heading, verdict.finding, verdict.evidence) == parts
+def test_the_sentence_is_made_of_heading_finding_and_evidence(verdict, sentence):
+    assert verdict.sentence == sentence
 
 
 def test_the_parts_of_a_made_sentence_are_all_of_it():
@@ -862,7 +852,7 @@ def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
     assert judge(rows, p_values(ks=0.001, line=0.0001), slope=steep).kind == "too high"
 
 
-def tilted(seed: int = 5, n: int = 12_000) -> Predictions:
+def tilted(seed: int = 5, n: int = 12_000, **named: list[str]) -> Predictions:
     """A matrix whose largest scores are right, and whose other two are not."""
     rng = np.random.default_rng(seed)
     right = softmax(rng.normal(0, 1.2, (n, 3)), axis=1)
@@ -872,7 +862,20 @@ def tilted(seed: int = 5, n: int = 12_000) -> Predictions:
     wrong[rows, order[:, 1]], wrong[rows, order[:, 2]] = 0.88 * rest, 0.12 * rest
     changed = wrong.argmax(axis=1) != right.argmax(axis=1)
     wrong[changed] = right[changed]
-    return Predictions.from_arrays(label, wrong)
+    return Predictions.from_arrays(label, wrong, **named)
+
+
+def test_the_name_of_a_class_cuts_no_part_of_the_answer():
+    names = ["cat (big)", "dog. (x", "bird) ("]
+    plain, named = (
+        calib.analyze(rows, {"methods": ()}).verdict
+        for rows in (tilted(n=6000), tilted(n=6000, class_names=names))
+    )
+    assert named.kind == "some classes"
+    assert named.finding == plain.finding
+    k = int(plain.evidence.removeprefix("class ")[0])
+    assert named.evidence == plain.evidence.replace(f"class {k}:", f"class {names[k]}:")
+    assert named.sentence == f"{named.heading}. {named.finding} ({named.evidence})"
 
 
 def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):

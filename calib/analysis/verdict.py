@@ -14,6 +14,7 @@ from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
 from calib.data.cells import ScoreCells
+from calib.data.strict_json import added
 from calib.metrics import spiegelhalter_test
 from calib.metrics.base import TestResult
 from calib.metrics.by_class import Classwise
@@ -66,7 +67,7 @@ class Verdict:
         single classes of a matrix reject: "some classes". If no test rejects:
         "calibrated" if the recommendation is to keep the scores, otherwise "unknown".
     sentence : str
-        The answer, what is wrong, and the evidence, in one or two sentences.
+        Heading, finding and evidence in one or two sentences.
     answer : str
         "not calibrated", "no evidence" (of miscalibration) or "inconclusive". It is inconclusive if
         no test rejects but there are too few rows, or if tests and recommendation disagree.
@@ -75,6 +76,11 @@ class Verdict:
         tests of the view, and the KS test of each class, "class:0", "class:1", ...
     notes : tuple of str
         Further sentences.
+    finding : str
+        What is wrong, where, and by how much, or why the answer is another one. "" in a report of
+        an earlier version, which has only the sentence.
+    evidence : str
+        The test on which the finding is based, or "" if the finding names the reason itself.
     """
 
     kind: Kind
@@ -82,6 +88,25 @@ class Verdict:
     answer: Answer
     p_adjusted: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    finding: str = added("")
+    evidence: str = added("")
+
+    @classmethod
+    def of(
+        cls,
+        kind: Kind,
+        answer: Answer,
+        p_adjusted: Mapping[str, float],
+        finding: str,
+        evidence: str = "",
+    ) -> Verdict:
+        """The verdict whose sentence is made of its heading, its finding and its evidence."""
+        heading = _heading(kind, answer)
+        parts = (f"{heading}.", finding, f"({evidence})" if evidence else "")
+        sentence = " ".join(filter(None, parts))
+        if answer == "inconclusive":
+            sentence = f"{heading}: {finding[:1].lower()}{finding[1:]}"
+        return cls(kind, sentence, answer, p_adjusted, finding=finding, evidence=evidence)
 
     @property
     def rejected(self) -> tuple[str, ...]:
@@ -98,40 +123,36 @@ class Verdict:
         return f"{plural(len(p_values), 'test')}, smallest {smallest} after Holm's correction"
 
     @property
-    def summary(self) -> str:
-        """The answer in a few words, with the direction of the miscalibration if there is one."""
-        if self.answer == "not calibrated":
-            return f"not calibrated: {KIND_WORDS.get(self.kind, self.kind)}"
-        return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
-
-    @property
     def heading(self) -> str:
-        """The summary as the heading of a page. The sentence begins with it."""
-        return self.summary[:1].upper() + self.summary[1:]
+        """The answer in a few words, with the direction of the miscalibration if there is one."""
+        return _heading(self.kind, self.answer)
 
     @property
-    def finding(self) -> str:
-        """What is wrong, where, and by how much: the sentence without heading and evidence."""
-        text = self._after_heading
-        return text.rpartition(" (")[0] if self.evidence else text[:1].upper() + text[1:]
+    def summary(self) -> str:
+        """The heading within a sentence."""
+        return f"{self.heading[:1].lower()}{self.heading[1:]}"
 
     @property
-    def evidence(self) -> str:
-        """The test on which the finding is based, or "" if the finding names the reason itself."""
-        if self.answer != "not calibrated":
-            return ""
-        return self._after_heading.rpartition(" (")[2].removesuffix(")")
+    def summary_after(self) -> str:
+        """The same of calibrated scores: "still overconfident"."""
+        if self.answer == "not calibrated":
+            return f"still {KIND_WORDS.get(self.kind, self.kind)}"
+        return self.summary
 
     def after(self, label: str, before: Verdict) -> str:
         """This verdict of held-out calibrated scores in sentences that name the calibrator."""
-        said = " ".join((self.sentence, *self.notes))
-        still = "still not" if before.answer == "not calibrated" else "not"
-        said = said.replace("Not calibrated: ", f"{still} calibrated, ", 1)
-        return f"After {label}: {said[:1].lower()}{said[1:]}"
+        said = f"{self.sentence[:1].lower()}{self.sentence[1:]}"
+        if self.answer == "not calibrated" and self.finding:
+            still = "still not" if before.answer == "not calibrated" else "not"
+            kind = KIND_WORDS.get(self.kind, self.kind)
+            said = f"{still} calibrated, {kind}. {self.finding} ({self.evidence})"
+        return " ".join((f"After {label}: {said}", *self.notes))
 
-    @property
-    def _after_heading(self) -> str:
-        return self.sentence.removeprefix(self.heading).lstrip(".: ")
+
+def _heading(kind: Kind, answer: Answer) -> str:
+    if answer == "not calibrated":
+        return f"Not calibrated: {KIND_WORDS.get(kind, kind)}"
+    return {"no evidence": "No evidence of miscalibration"}.get(answer, "Inconclusive")
 
 
 def adjusted(
@@ -199,14 +220,13 @@ def judge(
         finding = f"{finding} {_classes_sentence(p_adjusted)}"
     if method == "uncalibrated":
         n = sum(p < SIGNIFICANCE for p in p_adjusted.values())
-        reject = "a test rejects" if n == 1 else f"{n} tests reject"
-        sentence = (
-            f"Inconclusive: {reject} calibration ({kind_words}; {evidence}), but no calibrator "
-            f"clearly lowers the {words.loss}."
+        reject = "A test rejects" if n == 1 else f"{n} tests reject"
+        reason = (
+            f"{reject} calibration ({kind_words}; {evidence}), but no calibrator clearly lowers "
+            f"the {words.loss}."
         )
-        return Verdict(kind, sentence, "inconclusive", p_adjusted)
-    sentence = f"Not calibrated: {kind_words}. {finding} ({evidence})"
-    return Verdict(kind, sentence, "not calibrated", p_adjusted)
+        return Verdict.of(kind, "inconclusive", p_adjusted, reason)
+    return Verdict.of(kind, "not calibrated", p_adjusted, finding, evidence)
 
 
 def _classes_sentence(p_adjusted: Mapping[str, float]) -> str:
@@ -235,20 +255,19 @@ def _without_rejection(
     certainty: str | None,
 ) -> Verdict:
     if method not in ("", "uncalibrated"):
-        sentence = (
-            "Inconclusive: no test rejects calibration, but "
+        reason = (
+            "No test rejects calibration, but "
             f"{CALIBRATORS[method].short_label} clearly lowers the {words.loss}."
         )
     elif rarer := too_few(cells, words.outcomes):
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
-        sentence = f"Inconclusive: {few} to detect typical miscalibration."
+        reason = f"{few} to detect typical miscalibration."
     else:
         if certainty is None:
             n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
             certainty = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
-        sentence = f"No evidence of miscalibration. {certainty}".rstrip()
-        return Verdict("calibrated", sentence, "no evidence", p_adjusted)
-    return Verdict("unknown", sentence, "inconclusive", p_adjusted)
+        return Verdict.of("calibrated", "no evidence", p_adjusted, certainty)
+    return Verdict.of("unknown", "inconclusive", p_adjusted, reason)
 
 
 def _evidence(

@@ -15,7 +15,6 @@ from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
-from calib.analysis.verdict import Verdict
 from calib.curves.cumulative import CumulativeCurve
 from calib.figures import titles
 from calib.figures.before_after import before_after_panel
@@ -87,8 +86,9 @@ def _of_answers(analysis: Analysis) -> bool:
 
 def _finding(analysis: Analysis) -> str:
     verdict, data = analysis.verdict, analysis.data
-    if verdict.answer != "no evidence":
-        return verdict.finding
+    if verdict.answer != "no evidence" or not verdict.finding:
+        # A report of an earlier version has the sentence as a whole.
+        return verdict.finding or verdict.sentence
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     return f"{predicted} is {mean}, {observed} {rate}. {verdict.finding}"
@@ -111,12 +111,7 @@ def _correction(analysis: Analysis) -> str:
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         return f"{name} corrects it."
-    return f"After {name}: {_after_words(after)}."
-
-
-def _after_words(after: Verdict) -> str:
-    """The verdict of the calibrated scores in a few words."""
-    return after.summary.replace("not calibrated: ", "still ", 1)
+    return f"After {name}: {after.summary_after}."
 
 
 def _key_numbers(analysis: Analysis) -> list[str]:

@@ -28,7 +28,8 @@ Json = dict[str, Any]
 # them differently. The columns of the metric table are headings, their order and digits.
 WORDS = (
     r"analysis\.columns"
-    r"|(analysis|parts)\..*\.(label|sentence|notes|reasons|null|formula|tested_on)\b"
+    r"|(analysis|parts)\..*\.(label|sentence|notes|reasons|null|formula|tested_on|finding)\b"
+    r"|analysis\.(verdict|after)\.evidence\b"
 )
 # Counts cannot confirm words, what a person wrote, the names in the file, or which rows were left
 # out before counting. Only the seal protects these values.
