@@ -10,7 +10,7 @@ import html
 import math
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from calib.numerics.estimate import Estimate
 
@@ -291,6 +291,22 @@ def day_words(day: date) -> str:
     '1 May 2026'
     """
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def until_and_since(day: date) -> tuple[str, str]:
+    """The last day before a day, and the day; or the months, if it is the first of one.
+
+    >>> until_and_since(date(2026, 5, 1)), until_and_since(date(2026, 1, 1))
+    (('April', 'May 2026'), ('December 2025', 'January 2026'))
+    >>> until_and_since(date(2026, 5, 4))
+    ('3 May', '4 May 2026')
+    """
+    last = day - timedelta(1)
+    until, since = day_words(last), day_words(day)
+    if day.day == 1:
+        until, since = (words.partition(" ")[2] for words in (until, since))
+    # The year is written once if both have it.
+    return until.removesuffix(f" {day.year}"), since
 
 
 def factor(exponent: float) -> str:

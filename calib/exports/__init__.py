@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.data.origin import Transform
+from calib.exports.condition import Condition
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator
 from calib.exports.file_formats import TARGETS, Run, choices_for, written
 from calib.exports.form_json import ExportError, NotExportedError
@@ -24,6 +25,7 @@ __all__ = [
     "DIALECTS",
     "MAX_DEVIATION",
     "TARGETS",
+    "Condition",
     "ExportError",
     "ExportedCalibrator",
     "NotExportedError",
@@ -50,6 +52,7 @@ def export(
     classes: Sequence[str] | None = None,
     transform: Transform | None = None,
     swap: bool | None = None,
+    condition: Condition | None = None,
 ) -> Path:
     """Write a fitted calibrator to a file that gives the same numbers in another environment.
 
@@ -76,6 +79,9 @@ def export(
     swap : bool, optional
         How scores of the column become probabilities, as in `calib.load`. It is the first step of
         the file. Default: as the data of the analysis were read, or scores are probabilities.
+    condition : Condition, optional
+        The rows that the calibrator is for, as `calib.exports.Condition` describes them; others
+        keep their score. For SQL, Python and JavaScript.
 
     Returns
     -------
@@ -116,6 +122,7 @@ def export(
         classes=classes,
         transform=transform,
         swap=swap,
+        condition=condition,
     )
     if file.missing:
         raise ExportError(file.missing)
@@ -147,6 +154,7 @@ def offer(
     classes: Sequence[str] | None = None,
     transform: Transform | None = None,
     swap: bool | None = None,
+    condition: Condition | None = None,
 ) -> Offer:
     """Make one format of a calibrator for a page: code, file content, and how it was tested.
 
@@ -169,7 +177,8 @@ def offer(
     elif conversion and not conversion.same_scores(exported.conversion):
         raise ValueError("transform and swap cannot be changed in a file that was exported.")
     listed = None if columns is None else tuple(columns)
-    content, run = written(exported, target, choices_for(exported, dialect, table, listed))
+    choices = choices_for(exported, dialect, table, listed, condition)
+    content, run = written(exported, target, choices)
     code = "" if suffix == ".onnx" else content.decode()
     return Offer(label, name + suffix, content, code, run)
 

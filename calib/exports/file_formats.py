@@ -18,6 +18,7 @@ import numpy as np
 from calib.calibrators.forms import Form, RowsForm
 from calib.distribution import __version__, pip_install
 from calib.exports import onnx_file, scripts, sql
+from calib.exports.condition import Condition
 from calib.exports.document import (
     FORMAT,
     SCHEMA,
@@ -29,10 +30,11 @@ from calib.exports.document import (
 )
 from calib.exports.form_json import ExportError, FormReader, Json, encode
 from calib.exports.from_fitted import tests_of
+from calib.exports.score_conversion import Conversion
 from calib.exports.sql import DIALECTS, Choices
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
-from calib.text import significant
+from calib.text import joined, significant
 
 NOTE = "calib-file: "
 MAX_NOTE_LENGTH = 1_000
@@ -84,8 +86,16 @@ TARGETS = {
 }
 
 
+# The condition of a calibrator for some rows is code.
+CONDITIONAL = (".sql", ".py", ".js")
+
+
 def choices_for(
-    exported: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
+    exported: ExportedCalibrator,
+    dialect: str | None,
+    table: str,
+    columns: tuple[str, ...] | None,
+    condition: Condition | None = None,
 ) -> Choices:
     """Check the choices of an exported file."""
     if dialect is not None and dialect not in DIALECTS:
@@ -95,7 +105,9 @@ def choices_for(
     needed = 1 if exported.classes is None else len(exported.classes)
     if len(columns) != needed or len(set(columns)) != needed:
         raise ValueError(f"columns must name {needed} different columns, got {list(columns)}.")
-    return Choices(dialect or "duckdb", table, tuple(columns))
+    if condition is not None and (exported.classes or exported.conversion != Conversion()):
+        raise ExportError("A calibrator for some rows needs one score per row, a probability.")
+    return Choices(dialect or "duckdb", table, tuple(columns), condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +196,9 @@ def json_bytes(exported: ExportedCalibrator) -> bytes:
 
 def written(exported: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
     """The file's content, and its run at the test scores."""
+    if choices.condition is not None and target.suffix not in CONDITIONAL:
+        forms = joined([TARGETS[suffix].label for suffix in CONDITIONAL])
+        raise ExportError(f"{target.label} has no place for a condition. Choose {forms}.")
     if target.key == "json":
         return json_bytes(exported), Run("NumPy", 0.0)
     content = content_of(exported, target, note_for(exported, choices))
@@ -198,7 +213,8 @@ def content_of(exported: ExportedCalibrator, target: Target, note: Note) -> byte
         return onnx_file.onnx_bytes(exported.form, exported.conversion, n_classes, note.text())
     notes = _notes(exported, note, target)
     if target.key in scripts.LANGUAGES:
-        body = scripts.script_text(target.key, exported.form, exported.conversion, n_classes, notes)
+        parts = exported.form, exported.conversion, n_classes, notes, note.choices
+        body = scripts.script_text(target.key, *parts)
     else:
         query = sql.sql_text(exported.form, exported.conversion, note.choices)
         body = "\n".join([*notes, query, ""])
@@ -260,6 +276,8 @@ def _notes(exported: ExportedCalibrator, note: Note, target: Target) -> list[str
     if exported.classes is None:
         parts.append(f"base rate {significant(exported.base_rate[0], 3)}")
     sentences = [f"{', '.join(parts)}.", exported.conversion.sentence]
+    if note.choices.condition is not None:
+        sentences.append("It is for the rows of a condition; other rows keep their score.")
     if exported.classes is None and not exported.monotone:
         sentences.append("It is not monotone: it falls somewhere.")
     if target.key == "sql":

@@ -50,8 +50,9 @@ def encode(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     kind: Json = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
-    entries = ((field, getattr(value, field.name)) for field in fields(value))
-    return kind | {field.name: encode(item) for field, item in entries if is_written(field, item)}
+    entries = {field: getattr(value, field.name) for field in fields(value)}
+    written = {field: entry for field, entry in entries.items() if is_written(field, entry)}
+    return kind | {field.name: encode(entry) for field, entry in written.items()}
 
 
 class FormReader(Reader):

@@ -16,6 +16,7 @@ import numpy as np
 from calib.calibrators.forms import Form, RowsForm
 from calib.exports.formula import CHOICE, Language, Text
 from calib.exports.score_conversion import Conversion
+from calib.exports.sql import Choices
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 
@@ -44,6 +45,18 @@ def curve(table, x):
     return value
 
 '''
+PYTHON_WHERE = '''
+
+TIME, SINCE, COLUMN, VALUE, SCORE = {names}
+
+
+def calibrate_row(row):
+    """The calibrated score of a row, a mapping by column. Rows without the value of the column, or
+    of days before, keep their score.
+    """
+    inside = str(row[TIME])[:10] >= SINCE and (not COLUMN or str(row[COLUMN]) == VALUE)
+    return calibrate(row[SCORE]) if inside else row[SCORE]
+'''
 JAVASCRIPT = """{comment}
 {helper}{tables}
 /** Calibrated {what}. */
@@ -66,6 +79,18 @@ function curve([edgeIsRight, edges, pieces], x) {
   return powers.reduceRight((value, power) => value * (x - start) + power, 0);
 }
 """
+JAVASCRIPT_WHERE = """
+const [TIME, SINCE, COLUMN, VALUE, SCORE] = [{names}];
+
+/**
+ * The calibrated score of a row, an object by column with the day as text such as 2026-05-01. Rows
+ * without the value of the column, or of days before, keep their score.
+ */
+export function calibrateRow(row) {{
+  const inside = row[TIME].slice(0, 10) >= SINCE && (!COLUMN || row[COLUMN] === VALUE);
+  return inside ? calibrate(row[SCORE]) : row[SCORE];
+}}
+"""
 RUN = """import {{ calibrate }} from {module};
 import {{ readFileSync }} from "node:fs";
 const rows = JSON.parse(readFileSync(0, "utf8"));
@@ -77,6 +102,7 @@ class Script(Language):
     """Each `let` is an assignment, and each curve a constant of the module."""
 
     template: ClassVar[str]
+    where: ClassVar[str]  # The function applies the condition to a row.
     curve: ClassVar[str]  # The function evaluates the piece that a score lies in.
     assignment: ClassVar[str]
     table: ClassVar[str]
@@ -112,7 +138,7 @@ class Script(Language):
 
 
 class Python(Script):
-    template, curve = PYTHON, PYTHON_CURVE
+    template, where, curve = PYTHON, PYTHON_WHERE, PYTHON_CURVE
     log_name, exp_name, greatest_name = "math.log", "math.exp", "max"
     assignment, table = "    {} = {}\n", "{} = (\n    {},\n)\n"
     allowed = "{low} <= {score} <= {high}"
@@ -128,7 +154,7 @@ class Python(Script):
 
 
 class JavaScript(Script):
-    template, curve = JAVASCRIPT, JAVASCRIPT_CURVE
+    template, where, curve = JAVASCRIPT, JAVASCRIPT_WHERE, JAVASCRIPT_CURVE
     log_name, exp_name, greatest_name = "Math.log", "Math.exp", "Math.max"
     assignment, table = "  const {} = {};\n", "const {} = [\n    {},\n];\n"
     allowed = '(typeof {score} === "number" && {score} >= {low} && {score} <= {high})'
@@ -173,8 +199,12 @@ def script_text(
     conversion: Conversion,
     n_classes: int | None,
     notes: Sequence[str],
+    choices: Choices,
 ) -> str:
-    """A file with one function, `calibrate`, of a score or of a row of class scores."""
+    """A file with the function `calibrate` of a score or of a row of class scores.
+
+    With a condition, it has a second function, of a row by column.
+    """
     do, one = LANGUAGES[language](), isinstance(form, Form)
     if isinstance(form, Form):
         results = [conversion.calibrated(form, do, do.atom("score"))]
@@ -182,7 +212,7 @@ def script_text(
         row = [do.atom(f"row[{k}]") for k in range(n_classes or 0)]
         results = list(form(do, conversion.of_row(do, row)))
     low, high = (str(int(e)) if abs(e) < 1e3 else repr(e) for e in conversion.limits)
-    return do.template.format(
+    text = do.template.format(
         comment="\n".join(notes),
         helper=do.curve if do.tables else "",
         tables="\n" + "\n".join(do.tables) if do.tables else "",
@@ -194,6 +224,10 @@ def script_text(
         steps="".join(do.steps),
         result=wrapped(str(results[0]) if one else f"[{', '.join(map(str, results))}]"),
     )
+    if (only := choices.condition) is None:
+        return text
+    parts = (only.time, only.since, only.column, only.value, choices.columns[0])
+    return text + do.where.format(names=", ".join(map(json.dumps, parts)))
 
 
 def run_python(text: str, scores: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
+from calib.data.strict_json import added
+from calib.exports.condition import Condition
 from calib.exports.form_json import ExportError
 from calib.exports.formula import Language, Text, polynomial
 from calib.exports.score_conversion import Conversion
@@ -60,7 +62,7 @@ DIALECTS: Mapping[str, Engine] = {
 INSTALLED_DIALECTS = ("duckdb", "sqlite")  # Their engines are always installed.
 PLAIN_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 # A line may be broken between tokens; names and strings in quotes are one token.
-TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"`])+""")
+TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|\[[^\]]*\]|[^\s"`'])+""")
 MAX_LINE_LENGTH = 100
 MAX_CASES = 64  # More pieces, and curved ones, are a table that is joined by the piece's number.
 MAX_BRANCHES = 10  # Larger CASEs are nested, so that a row passes few comparisons.
@@ -85,6 +87,7 @@ class Choices:
     dialect: str = "duckdb"
     table: str = "scores"  # The query reads this table.
     columns: tuple[str, ...] = ("score",)  # There is one column of scores, or one per class.
+    condition: Condition | None = added(None)  # Other rows keep their score.
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -244,6 +247,8 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         (s,) = do.let("s", do.score(choices.columns[0], limits, ends))
         result = form.finish(do, form.of(do, s)) if plain else conversion.calibrated(form, do, s)
         results = [result]
+        if choices.condition is not None:
+            results = [do.atom(_where(choices.condition, choices.dialect, str(results[0]), str(s)))]
     else:
         given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
         results = list(form(do, conversion.of_row(do, given)))
@@ -253,6 +258,18 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
     parts = ",\n".join(f"calib_{i} AS{hint} ({select})" for i, select in enumerate(do.selects, 1))
     query = f"WITH {parts}\n{last};"
     return query if do.line == " " else "\n".join(map(_filled, query.splitlines()))
+
+
+def _where(condition: Condition, dialect: str, inside: str, outside: str) -> str:
+    """The calibrated score of the rows of a condition, and the score of all others."""
+    first = f"'{condition.since}'"
+    # SQLite has no dates. Its text of dates has the order of time.
+    first = first if dialect == "sqlite" else f"CAST({first} AS DATE)"
+    terms = [f"{quoted(condition.time, dialect)} >= {first}"]
+    if condition.column:
+        value = condition.value.replace("'", "''")
+        terms.append(f"{quoted(condition.column, dialect)} = '{value}'")
+    return f"CASE WHEN {' AND '.join(terms)} THEN {inside} ELSE {outside} END"
 
 
 def _filled(line: str) -> str:
@@ -309,6 +326,10 @@ def _run_duckdb(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
 
     frame = pd.DataFrame(dict(zip(choices.columns, np.atleast_2d(scores.T), strict=True)))
     frame["calib_row"] = np.arange(len(frame))
+    for name, value in _example(choices).items():
+        frame[name] = value
+    if choices.condition is not None:
+        frame[choices.condition.time] = pd.Timestamp(choices.condition.since)
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("calib_given", frame)
         connection.execute(f"CREATE TABLE {quoted(choices.table)} AS SELECT * FROM calib_given")
@@ -321,12 +342,21 @@ def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
     table, n = quoted(choices.table), len(choices.columns)
     with closing(sqlite3.connect(":memory:")) as connection:
         columns = ", ".join(f"{quoted(c)} REAL" for c in choices.columns)
-        connection.execute(f"CREATE TABLE {table} ({columns}, calib_row INTEGER)")
+        example = _example(choices)
+        texts = "".join(f", {quoted(name)} TEXT" for name in example)
+        connection.execute(f"CREATE TABLE {table} ({columns}, calib_row INTEGER{texts})")
         rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * (n + 1))})", rows)
+        places = ", ".join("?" * (n + 1 + len(example)))
+        filled = [[*row, *example.values()] for row in rows]
+        connection.executemany(f"INSERT INTO {table} VALUES ({places})", filled)
         rows_of_query = connection.execute(query).fetchall()
     rows_of_query.sort(key=lambda row: row[n])
     return np.array([row[-n:] for row in rows_of_query], dtype=np.float64).reshape(scores.shape)
+
+
+def _example(choices: Choices) -> dict[str, str]:
+    """Columns with which every row is calibrated."""
+    return {} if choices.condition is None else choices.condition.example
 
 
 def computes_in_sqlite() -> bool:

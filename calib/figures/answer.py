@@ -5,6 +5,8 @@ The page Overview and the first screen of a report show it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from html import escape
 from importlib.resources import files
 
@@ -13,9 +15,14 @@ import pandas as pd
 
 from calib import text
 from calib.analysis import Analysis, DataSummary
+from calib.analysis.parts import Held, Parts
+from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
+from calib.analysis.verdict import Verdict
+from calib.calibrators import CALIBRATORS
 from calib.curves.cumulative import CumulativeCurve
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.figures import titles
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
@@ -26,6 +33,7 @@ from calib.figures.summary import (
 )
 from calib.figures.svg import to_svg
 from calib.figures.words import calibration_by, details, on_average, positives, without_band
+from calib.metrics.cumulative import ks_test
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -40,6 +48,11 @@ KINDS = {
     "uninformative": "do not separate positive from negative rows",
     "some classes": "are calibrated as a whole, but not for every class",
 }
+# The badges of scores whose error has a beginning, or lies in parts of the rows only.
+ON_AVERAGE = ("! Calibrated on average only", "orange")
+CHANGED = "! Changed on {}"
+INCOMPLETE = ("! Correction incomplete", "orange")
+PERIODS = {name: name for name in ("slice", "day", "week", "month", "quarter", "year")}
 PHONE_PANEL_PIXELS = 108
 # The chart of Overview is drawn in these widths, because scaled text is too small or too large.
 SUMMARY_WIDTHS = (366, 438, 544)
@@ -53,30 +66,74 @@ def style() -> str:
     return (files("calib.figures") / "answer.css").read_text(encoding="utf-8")
 
 
-def section(analysis: Analysis, *, is_example: bool) -> str:
+def section(analysis: Analysis, *, is_example: bool, parts: Parts | None = None) -> str:
     """The answer as a sentence, and three numbers."""
-    pill, color = ANSWER_LOOKS[analysis.verdict.answer]
+    parts = parts or Parts()
+    pills = [_pill(analysis, parts), *([INCOMPLETE] if _incomplete(analysis, parts) else [])]
     example = '<span class="pill">Example, not your data</span>' if is_example else ""
-    lead = escape(" ".join(filter(None, (_finding(analysis), _correction(analysis)))))
+    badges = "".join(f'<span class="pill {color}">{escape(words)}</span>' for words, color in pills)
+    lead = " ".join(filter(None, (_finding(analysis, parts), _correction(analysis, parts))))
     return (
-        f'<section class="answer"><div><p>{example}<span class="pill {color}">{pill}</span></p>'
-        f'<h2>{escape(_headline(analysis, is_example))}</h2><p class="lead">{lead}</p></div>'
-        f"<dl>{''.join(_key_numbers(analysis))}</dl></section>"
+        f'<section class="answer"><div><p>{example}{badges}</p>'
+        f"<h2>{escape(_headline(analysis, parts, is_example))}</h2>"
+        f'<p class="lead">{escape(lead)}</p></div>'
+        f"<dl>{''.join(_key_numbers(analysis, parts.plan))}</dl></section>"
     )
 
 
-def _headline(analysis: Analysis, is_example: bool) -> str:
+def _pill(analysis: Analysis, parts: Parts) -> tuple[str, str]:
+    answer, plan = analysis.verdict.answer, parts.plan
+    if plan is not None and plan.before.answer == "no evidence" and plan.now.rejected:
+        return CHANGED.format(text.day_words(plan.since)), "orange"
+    if answer == "no evidence" and parts.wrong:
+        return ON_AVERAGE
+    return ANSWER_LOOKS[answer]
+
+
+def _incomplete(analysis: Analysis, parts: Parts) -> bool:
+    """Whether what is recommended leaves errors in parts of the rows, but none on average."""
+    if parts.plan is not None:
+        return bool(parts.failing or parts.plan.after.rejected)
+    after = analysis.after
+    return after is not None and after.answer == "no evidence" and bool(parts.failing)
+
+
+def _headline(analysis: Analysis, parts: Parts, is_example: bool) -> str:
     verdict = analysis.verdict
     scores = "confidences" if _of_answers(analysis) else "probabilities"
     whose = "These example" if is_example else "These"
+    if parts.plan is not None:
+        return f"{whose} {scores} {_changed(analysis, parts.plan)}."
     if verdict.answer == "no evidence":
+        if parts.wrong:
+            where = text.joined(list(dict.fromkeys(f"every {one.unit}" for one in parts.wrong)))
+            return f"{whose} {scores} are calibrated on average, but not in {where}."
         return f"{whose} {scores} look calibrated."
     if verdict.answer == "inconclusive":
         return f"It is unclear whether {whose.lower()} {scores} are calibrated."
+    return f"{whose} {scores} {_kind(analysis, verdict)}."
+
+
+def _kind(analysis: Analysis, verdict: Verdict) -> str:
+    """What is wrong, as the end of a sentence about the scores."""
     kind = KINDS.get(verdict.kind, f"are {verdict.kind}")
     if analysis.has_answers:
         kind = kind.replace("positive from negative rows", "right from wrong answers")
-    return f"{whose} {scores} {kind}."
+    return kind
+
+
+def _changed(analysis: Analysis, plan: PlanChoice) -> str:
+    """What the scores were until a change, and are since then."""
+    until, since = text.until_and_since(plan.since)
+    now = "look calibrated"
+    if plan.now.answer == "not calibrated":
+        now = _kind(analysis, plan.now)
+    if plan.before.answer == "no evidence":
+        return f"were calibrated until {until}, and {now} since {since}"
+    before = _kind(analysis, plan.before)
+    if plan.before.answer == "not calibrated" and before.startswith("are "):
+        return f"were {before.removeprefix('are ')} until {until}, and {now} since {since}"
+    return f"changed: since {since} they {now}"
 
 
 def _of_answers(analysis: Analysis) -> bool:
@@ -84,14 +141,37 @@ def _of_answers(analysis: Analysis) -> bool:
     return analysis.words.top_label
 
 
-def _finding(analysis: Analysis) -> str:
+def _finding(analysis: Analysis, parts: Parts) -> str:
     verdict, data = analysis.verdict, analysis.data
+    if parts.plan is not None:
+        cells = parts.plan.cells[1]
+        mean, rate = text.percents(cells.mean_score, cells.base_rate)
+        since = text.day_words(parts.plan.since)
+        return f"Since {since} they average {mean}, but {rate} {analysis.words.positive}."
     if verdict.answer != "no evidence" or not verdict.finding:
         # A report of an earlier version has the sentence as a whole.
         return verdict.finding or verdict.sentence
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
-    return f"{predicted} is {mean}, {observed} {rate}. {verdict.finding}"
+    on_average = f"{predicted} is {mean}, {observed} {rate}."
+    if parts.wrong:
+        return f"{on_average} But {wrong_parts(parts.wrong)}."
+    return f"{on_average} {verdict.finding}"
+
+
+def wrong_parts(held: Sequence[Held]) -> str:
+    """How many slices and periods are miscalibrated.
+
+    >>> wrong_parts([Held("plan", "slice", 1, 3), Held("day", "month", 2, 12)])
+    '1 of 3 slices by plan and 2 of 12 months are miscalibrated'
+    """
+    counts = []
+    for one in held:
+        unit = PERIODS.get(one.unit, "period")
+        by = f" by {text.shortened(one.column)}" if one.unit == "slice" else ""
+        counts.append(f"{one.wrong:,} of {text.plural(one.tested, unit)}{by}")
+    are = "is" if [one.wrong for one in held] == [1] else "are"
+    return f"{text.joined(counts)} {are} miscalibrated"
 
 
 def _averages(analysis: Analysis) -> tuple[str, str]:
@@ -100,9 +180,11 @@ def _averages(analysis: Analysis) -> tuple[str, str]:
     return ("Mean confidence", "accuracy") if top else ("Mean prediction", "base rate")
 
 
-def _correction(analysis: Analysis) -> str:
-    """What the recommended calibrator does about it."""
+def _correction(analysis: Analysis, parts: Parts) -> str:
+    """What is recommended does about it, and what it leaves."""
     result, after = advised(analysis), analysis.after
+    if parts.plan is not None:
+        return _correction_of_plan(parts, parts.plan)
     if result is None or after is None:
         return ""
     name = calibration_by(result)
@@ -110,11 +192,37 @@ def _correction(analysis: Analysis) -> str:
     if analysis.verdict.kind == "uninformative":
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
+        if parts.failing:
+            return f"{name} corrects the average. After it {wrong_parts(parts.failing)}."
         return f"{name} corrects it."
     return f"After {name}: {after.summary_after}."
 
 
-def _key_numbers(analysis: Analysis) -> list[str]:
+def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
+    name = plan_words(plan)
+    if plan.plan.method in ("", "uncalibrated"):
+        return "No calibrator clearly lowers the log loss since then."
+    if plan.after.rejected:
+        return f"After {name}: {plan.after.summary_after}."
+    if parts.failing:
+        return f"After {name}, {wrong_parts(parts.failing)}."
+    return f"{name} corrects it."
+
+
+def plan_words(plan: PlanChoice) -> str:
+    """The rows that a plan calibrates, and how, such as "Logistic calibration of plan prepaid"."""
+    chosen = plan.plan
+    name = f"{CALIBRATORS[chosen.method].short_label} calibration" if chosen.method else ""
+    if chosen.kind == "all rows":
+        return f"{name} of all rows"
+    since = text.day_words(plan.since)
+    rows = f"{chosen.column} {text.shortened(chosen.value)}" if chosen.column else "the rows"
+    return f"{name} of {rows} since {since}"
+
+
+def _key_numbers(analysis: Analysis, plan: PlanChoice | None) -> list[str]:
+    if plan is not None:
+        return _numbers_since(analysis, plan)
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
     p = text.p_value(ks.p_value)
     error = text.percent(ks.statistic)
@@ -144,6 +252,35 @@ def _key_numbers(analysis: Analysis) -> list[str]:
         ),
         (rows, f"{data.n_rows:,}", f"{data.n_positive:,} {positive}", rows_help),
     )
+    return _listed(numbers)
+
+
+def _numbers_since(analysis: Analysis, plan: PlanChoice) -> list[str]:
+    """The numbers of the rows since a change."""
+    _, now, after = plan.cells
+    before_ks, after_ks = (ks_test(cells) for cells in (now, after))
+    mean, rate = text.percents(now.mean_score, now.base_rate, distinct=False)
+    predicted, observed = _averages(analysis)
+    meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
+    since = f"since {text.day_words(plan.since)}"
+    first, last = (text.day_words(day) for day in (plan.since_low, plan.since_high))
+    when = f"The change began between {first} and {last} (95% likelihood interval)."
+    positives = round(now.total_positive)
+    return _listed(
+        (
+            (
+                "KS calibration error",
+                f"{text.percent(before_ks.statistic)} → {text.percent(after_ks.statistic)}",
+                f"{since}\n{text.p_value(before_ks.p_value)} → {text.p_value(after_ks.p_value)}",
+                f"{meaning} {when}",
+            ),
+            (predicted, mean, f"{observed} {rate},\n{since}", when),
+            ("Rows", f"{now.n_rows:,}", f"{positives:,} positive,\n{since}", when),
+        )
+    )
+
+
+def _listed(numbers: Sequence[tuple[str, str, str, str]]) -> list[str]:
     return [
         f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
         f"<small>{escape(below).replace(NEW_LINE, '<br>')}</small></dd></div>"
@@ -196,6 +333,57 @@ def summary(analysis: Analysis, pixels: int = SUMMARY_WIDTHS[1]) -> str:
         f'<div class="wide">{to_svg(summary_chart(analysis).at_width(pixels))}</div>'
         f'<div class="small">{pair}</div></figure>'
     )
+
+
+def recommended_plan(plan: PlanChoice) -> str:
+    """The plan for scores that changed, with the held-out log loss of the rows since then."""
+    before, after = text.adding_up(plan.losses[""], plan.loss.value, plan.change)
+    return (
+        '<div class="recommended"><p class="eyebrow">Recommended · log loss on unseen rows since '
+        f"{text.day_words(plan.since)}, lower is better</p>"
+        f"<h3>{escape(plan_words(plan))} <span>{before} → </span>{after}</h3></div>"
+    )
+
+
+def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:
+    """The evidence for a plan, in sentences."""
+    said = [
+        f"Change {interval_text(plan.change, level)}; each row is scored by what was chosen "
+        "without it: the day, the slice and the plan."
+    ]
+    names = {
+        "all rows": "the calibrator of all rows",
+        "rows since": "one of all rows since then",
+        "slice since": "one of the slice since then",
+    }
+    others = [
+        f"{names[kind]} {text.number(loss, 3)}"
+        for kind, loss in plan.losses.items()
+        if kind and kind != plan.plan.kind
+    ]
+    if others:
+        said.append(f"For comparison: {text.joined(others)}.")
+    return said
+
+
+def since_curves(analysis: Analysis, plan: PlanChoice) -> dict[str, ReliabilityCurve]:
+    """Reliability before a change, since then, and since then under the plan."""
+    settings = analysis.settings
+    since = text.day_words(plan.since)
+    names = (
+        f"Until {text.day_words(plan.since - timedelta(1))}",
+        f"Since {since}",
+        f"Since {since}, after",
+    )
+    return {
+        name: reliability_curve(
+            cells,
+            n_bins=settings.n_bins,
+            strategy=settings.strategy,
+            confidence_level=settings.confidence_level,
+        )
+        for name, cells in zip(names, plan.cells, strict=True)
+    }
 
 
 def recommended(analysis: Analysis) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape as in_html
 from typing import Any
 
 from calib.analysis import Analysis
 from calib.analysis.judge import JudgeNumbers
+from calib.analysis.parts import Parts
 from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
@@ -241,6 +242,8 @@ class Answer:
     caveat: str
     # The report of a judge begins with its pass rate. The analysis is of the labelled rows.
     judge: JudgeNumbers | None = None
+    # Which slices and periods of the report hold, before and after.
+    parts: Parts = field(default_factory=Parts)
 
     @property
     def chart(self) -> Chart | None:
@@ -262,7 +265,7 @@ class Answer:
         if self.judge is not None:
             judge = f'<section id="judge">{judged.section(self.judge)}</section>'
             heading = f'<p class="eyebrow">{in_html(JUDGED_SCORES)}</p>'
-        finding = answer.section(self.analysis, is_example=self.is_example)
+        finding = answer.section(self.analysis, is_example=self.is_example, parts=self.parts)
         return (
             f'{judge}<section id="verdict">{heading}{finding}'
             f'<div class="evidence"><div>{drawn}</div><div>{answer.recommended(self.analysis)}'

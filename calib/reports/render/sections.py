@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from calib.analysis import Column, MethodResult
 from calib.analysis.limits import LIMITS
 from calib.analysis.miscalibration import CURVE_TESTS
+from calib.analysis.parts import Held, Parts
+from calib.analysis.periods import PeriodTable
+from calib.analysis.slices import SliceTests
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.estimates import MethodMetrics
@@ -34,6 +37,7 @@ from calib.reports.render.blocks import (
     row,
 )
 from calib.text import (
+    CROSSED,
     UNKNOWN,
     count,
     formula,
@@ -69,7 +73,25 @@ def answer(report: Contents) -> Answer:
         bool(origin and origin.example),
         caveat(report),
         judge=judge.numbers if judge else None,
+        parts=_held_parts(report),
     )
+
+
+def _held_parts(report: Contents) -> Parts:
+    """Which slices and periods of the report hold."""
+    if report.parts is None:
+        return Parts()
+    tables: list[tuple[str, Mapping[str, SliceTests | PeriodTable]]] = [
+        (CROSSED.join(part.columns), part.tests) for part in report.parts.slices
+    ]
+    if report.parts.periods is not None:
+        tables.append((report.parts.periods.column, report.parts.periods.tables))
+    chosen = report.analysis.recommendation.method
+    before, after = (
+        tuple(Held.of(column, table[key]) for column, table in tables if key in table)
+        for key in ("uncalibrated", chosen)
+    )
+    return Parts(before, () if chosen in ("", "uncalibrated") else after)
 
 
 def record(report: Contents) -> Section:

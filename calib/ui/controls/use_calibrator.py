@@ -14,12 +14,22 @@ from pyarrow import Table as ArrowTable
 from pyarrow import csv, parquet
 
 from calib.analysis import LiveAnalysis
+from calib.analysis.plans import PlanChoice
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.data.base import Data
 from calib.data.origin import conversion_of
 from calib.data.predictions import rows_of
-from calib.exports import DIALECTS, MAX_DEVIATION, TARGETS, ExportError, Offer, offer
+from calib.exports import (
+    DIALECTS,
+    MAX_DEVIATION,
+    TARGETS,
+    Condition,
+    ExportError,
+    Offer,
+    offer,
+)
+from calib.exports.file_formats import CONDITIONAL
 from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
@@ -73,6 +83,61 @@ def row_button(session: Session, model: state.Model, method: str) -> None:
     about = f"{method_label(method)} as SQL, Python and more"
     if st.button("Get code", key=state.key(f"use_{method}"), type="tertiary", help=about):
         show(session, model, method)
+
+
+def plan_button(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
+    """The button of a plan for some rows, whose code has its condition."""
+    label = "Get this calibrator (SQL, Python, …)"
+    if st.button(label, key=state.key("use_plan"), type="primary"):
+        _plan_dialog(session, model, plan, time)
+
+
+@st.dialog("Get a calibrator for some rows", width="large")
+def _plan_dialog(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
+    chosen, since = plan.plan, plan.since.isoformat()
+    calibrator = plan.calibrator
+    assert calibrator is not None  # Without one there is no button.
+    left, right = st.columns([2, 3])
+    with left:
+        suffix = st.segmented_control(
+            "Form",
+            list(CONDITIONAL),
+            default=CONDITIONAL[0],
+            format_func=lambda key: TARGETS[key].label,
+            required=True,
+            key="plan_form",
+        )
+    dialect = None
+    if suffix == ".sql":
+        with right:
+            dialect = st.selectbox(
+                "SQL dialect",
+                list(DIALECTS),
+                format_func=lambda key: DIALECTS[key].name,
+                key="plan_dialect",
+            )
+    try:
+        condition = Condition(time, since, chosen.column, chosen.value)
+        made = session.memo.heavy(
+            offer,
+            calibrator,
+            suffix,
+            dialect,
+            name=_stem(model.analysis.data.name, chosen.method),
+            columns=_columns(session, model.rows),
+            condition=condition,
+        )
+    except (ExportError, ValueError) as error:
+        st.error(plain(sentence(str(error))))
+        return
+    if made.missing:
+        st.info(plain(made.missing))
+        return
+    st.markdown(f"For the rows with {plain(condition.words)}. Other rows keep their score.")
+    st.markdown(_verified(made))
+    download(f"Download {made.file_name}", made.content, made.file_name, "use_plan_file")
+    with st.container(height=320, border=False, key="plan_code"):
+        st.code(made.code[:MAX_SHOWN_CHARACTERS], language=LANGUAGES[suffix], wrap_lines=True)
 
 
 def show(session: Session, model: state.Model, method: str) -> None:

@@ -10,10 +10,13 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.parts import Parts
+from calib.analysis.plans import PlanChoice
 from calib.analysis.ranking import ranking_of
 from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.decisions import costs_of, what_costs
+from calib.figures.reliability import overlay_chart
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
 from calib.ui.controls import uploaders, use_calibrator, widgets
@@ -52,15 +55,44 @@ def landing(session: Session) -> None:
 
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
+    result = advised(analysis)
+    methods = ("uncalibrated", *([] if result is None else [result.key]))
+    with st.spinner("Checking slices and time"):
+        parts = results.parts(session, model, state.time_column(session, model.rows), methods)
     with st.container(key=state.key("answer")):
-        st.html(answer.section(analysis, is_example=session.upload is None))
+        st.html(answer.section(analysis, is_example=session.upload is None, parts=parts))
     with st.container(key=state.key("evidence")):
         left, right = st.columns([5, 7], gap="large")
     with left:
-        before_and_after(session, analysis)
+        if parts.plan is None:
+            before_and_after(session, analysis)
+        else:
+            since_the_change(session, analysis, parts.plan)
     with right:
-        recommendation(session, model)
-        findings(session, model)
+        if parts.plan is None or parts.plan.calibrator is None:
+            recommendation(session, model)
+        else:
+            planned(session, model, parts.plan)
+        findings(session, model, parts)
+
+
+def since_the_change(session: Session, analysis: LiveAnalysis, plan: PlanChoice) -> None:
+    curves = session.memo(answer.since_curves, analysis, plan)
+    title = f"Reliability since {text.day_words(plan.since)}"
+    charts.chart(charts.kept(overlay_chart, curves, title=title), "chart_since")
+
+
+def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
+    """The plan for some rows, its evidence, and its code."""
+    with st.container(border=True, key=state.key("best_fix")):
+        st.html(answer.recommended_plan(plan))
+        reasons = answer.reasons_of_plan(plan, model.analysis.settings.confidence_level)
+        st.caption(text.plain(" ".join(reasons)))
+        with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
+            time = state.time_column(session, model.rows)
+            use_calibrator.plan_button(session, model, plan, time)
+            there = session.link() | {NEW: "report"}
+            st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
 
 
 def before_and_after(session: Session, analysis: Analysis) -> None:
@@ -86,7 +118,7 @@ def recommendation(session: Session, model: state.Model) -> None:
             st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
 
 
-def findings(session: Session, model: state.Model) -> None:
+def findings(session: Session, model: state.Model, parts: Parts) -> None:
     """How well the scores rank the rows, and one finding of some pages, with links to them.
 
     Each is drawn once it is computed, below the answer that is already seen.
@@ -94,9 +126,10 @@ def findings(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     lines: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("Ranking", "Decisions", partial(ranking_finding, analysis)),
-        ("Slices", "Slices", partial(slices_finding, session, model)),
+        ("Slices", "Slices", partial(parts_finding, parts, of_time=False)),
+        ("Time", "Slices", partial(parts_finding, parts, of_time=True)),
         ("Reliability", "Reliability", partial(bins_finding, session, analysis)),
-        ("Decisions", "Decisions", partial(costs_finding, session, analysis)),
+        ("Decisions", "Decisions", partial(costs_finding, session, analysis, parts)),
         ("Data", "Data", partial(held_out_finding, session)),
     )
     with st.container(key=state.key("findings")):
@@ -111,18 +144,17 @@ def ranking_finding(analysis: LiveAnalysis) -> str:
     return ranking_of(analysis, analysis.held_out.cells["uncalibrated"]).sentence
 
 
-def slices_finding(session: Session, model: state.Model) -> str:
-    """How many slices of the first column are miscalibrated, before and after."""
-    column = next((name for name in model.rows.columns if name != model.rows.time_name), "")
-    if not column:
+def parts_finding(parts: Parts, *, of_time: bool) -> str:
+    """In how many slices, or periods, the scores are miscalibrated, before and after."""
+    chosen = [i for i, held in enumerate(parts.before) if (held.unit != "slice") == of_time]
+    if not chosen:
         return ""
-    result = advised(model.analysis)
-    methods = ["uncalibrated", *([] if result is None else [result.key])]
-    tests = results.slice_tests_of(session, results.sliced(session, model, (column,)), methods)
-    counts = [int(one.significant().sum()) for one in tests.values()]
-    after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
-    total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} groups by column “{column}” are miscalibrated{after}"
+    before = answer.wrong_parts([parts.before[i] for i in chosen])
+    since = f" since {text.day_words(parts.plan.since)}" if parts.plan else ""
+    if not parts.after:
+        return f"{before}{since}"
+    counts = text.joined([f"{parts.after[i].wrong:,}" for i in chosen])
+    return f"{before}{since}; after calibration {counts}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -136,8 +168,13 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     return f"same conclusion with {MIN_BINS} to {MAX_BINS} bins"
 
 
-def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """The expected cost before and after, at the costs of the Decisions page."""
+def costs_finding(session: Session, analysis: LiveAnalysis, parts: Parts) -> str:
+    """The expected cost before and after, at the costs of the Decisions page.
+
+    That page decides by calibrators of all rows, so it says nothing about a plan for some.
+    """
+    if parts.plan is not None and parts.plan.calibrator is not None:
+        return ""
     decided, result = results.decisions(session, analysis), advised(analysis)
     if result is None:
         return ""

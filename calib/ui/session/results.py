@@ -21,6 +21,7 @@ from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import gold_analysis, judge_rows
 from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.monitor import monitored as monitored_days
+from calib.analysis.parts import Held, Parts
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -29,6 +30,7 @@ from calib.analysis.periods import (
     period_table,
 )
 from calib.analysis.periods.table import timed_rows
+from calib.analysis.plans import PlanChoice, choose_plan
 from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (
     Segments,
@@ -61,6 +63,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.data.base import Data
 from calib.data.judged import JudgedRows
+from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view
 from calib.metrics import VariationalEstimate, variational_estimate
@@ -83,6 +86,8 @@ from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
+# Of many rows, the slices of one column take as long as the analysis.
+MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
 
@@ -285,6 +290,81 @@ def _timed(session: Session, model: Model, column: str) -> tuple[CrossFitted, Pe
 def _period_table(held_out: CrossFitted, method: str, periods: Periods, at: float) -> PeriodTable:
     view = held_out.row_view(method)
     return period_table(view, view.score, periods, confidence_level=at)
+
+
+def parts(session: Session, model: Model, time: str, methods: Sequence[str]) -> Parts:
+    """Where the scores hold, before and after what is recommended; see `Parts`.
+
+    `methods` are the uncalibrated scores, and the recommended calibrator if there is one.
+    """
+    plan = plan_of(session, model, time) if time else None
+    before, after = list[Held](), list[Held]()
+
+    def add(column: str, tables: Mapping[str, SliceTests | PeriodTable]) -> None:
+        held = [Held.of(column, table) for table in tables.values()]
+        before.append(held[0])
+        after.extend(held[1:])
+
+    for column in _checked_columns(model, time):
+        cut = sliced(session, model, (column,))
+        add(
+            column,
+            _slices_of_plan(session, cut, plan) if plan else slice_tests_of(session, cut, methods),
+        )
+    if time:
+        try:
+            tables = period_tables(session, model, time, methods)
+        except ValueError:  # The column cannot be cut into periods; the page Slices says why.
+            tables = {}
+        if tables:
+            add(time, _periods_of_plan(session, model, time, plan) if plan else tables)
+    return Parts(tuple(before), tuple(after), plan)
+
+
+def plan_of(session: Session, model: Model, time: str) -> PlanChoice | None:
+    """The plan for scores that changed, or None if they did not, or cannot be compared by day."""
+    if not isinstance(model.rows, Predictions):
+        return None
+    return session.memo.heavy(choose_plan, model.rows, model.analysis, time)
+
+
+def _checked_columns(model: Model, time: str) -> list[str]:
+    names = [name for name in model.rows.columns if name != time]
+    return names[: MAX_CHECKED if model.rows.n_rows <= MANY_CHECKED_ROWS else 1]
+
+
+def _slices_of_plan(session: Session, cut: SlicedRows, plan: PlanChoice) -> dict[str, SliceTests]:
+    """The slices of the rows since a change, before and after the plan."""
+    at = session.settings.confidence_level
+    return session.memo.heavy(_slice_tests_since, cut.held_out, scored(session, cut), plan, at)
+
+
+def _slice_tests_since(
+    held_out: CrossFitted, slicing: Slicing, plan: PlanChoice, at: float
+) -> dict[str, SliceTests]:
+    rows, inside = held_out.given_rows.rows(plan.inside), slicing.rows(plan.inside)
+    return {
+        name: slice_tests(rows, score[plan.inside], inside, confidence_level=at)
+        for name, score in (("before", held_out.given_rows.score), ("after", plan.scores))
+    }
+
+
+def _periods_of_plan(
+    session: Session, model: Model, column: str, plan: PlanChoice
+) -> dict[str, PeriodTable]:
+    """The periods since a change, before and after the plan."""
+    (held_out, periods), at = _timed(session, model, column), session.settings.confidence_level
+    return session.memo.heavy(_periods_since, held_out, periods, plan, at)
+
+
+def _periods_since(
+    held_out: CrossFitted, periods: Periods, plan: PlanChoice, at: float
+) -> dict[str, PeriodTable]:
+    rows, inside = held_out.given_rows.rows(plan.inside), periods.rows(plan.inside)
+    return {
+        name: period_table(rows, score[plan.inside], inside, confidence_level=at)
+        for name, score in (("before", held_out.given_rows.score), ("after", plan.scores))
+    }
 
 
 def costs(chosen: Chosen) -> Costs:

@@ -142,7 +142,7 @@ def _show_answer(shown: Answer) -> None:
     if shown.judge is not None:
         st.html(judged.section(shown.judge))
         st.caption(JUDGED_SCORES)
-    st.html(answer.section(analysis, is_example=shown.is_example))
+    st.html(answer.section(analysis, is_example=shown.is_example, parts=shown.parts))
     with st.container(key="evidence"):
         left, right = st.columns([2, 3], gap="large")
     with left:

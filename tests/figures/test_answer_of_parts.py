@@ -1,0 +1,71 @@
+"""The badge and the numbers of an answer whose slices or periods do not hold."""
+
+from dataclasses import replace
+
+import pytest
+
+import calib
+from calib.analysis.parts import Held, Parts
+from calib.analysis.plans import choose_plan
+from calib.figures import answer
+from calib.loading.examples import EXAMPLES
+from calib.numerics.estimate import Estimate
+
+WRONG, RIGHT = Held("ink", "slice", 4, 5), Held("ink", "slice", 0, 5)
+MONTHS = Held("day", "month", 1, 12)
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    return calib.analyze(EXAMPLES["logistic"].load(), {"methods": ("logistic",)})
+
+
+@pytest.fixture(scope="module")
+def corrected():
+    return calib.analyze(EXAMPLES["naive_bayes"].load(), {"methods": ("logistic",)})
+
+
+def pills(analysis, parts: Parts) -> list[str]:
+    """The colours of the badges, the main one first."""
+    made = answer.section(analysis, is_example=False, parts=parts)
+    return [part.split('"')[0] for part in made.split('<span class="pill ')[1:]]
+
+
+def test_only_scores_that_hold_in_every_part_have_the_green_badge(calibrated):
+    assert calibrated.verdict.answer == "no evidence"
+    assert pills(calibrated, Parts((RIGHT,))) == ["green"]
+    assert pills(calibrated, Parts((RIGHT, MONTHS))) == ["orange"]
+    assert pills(calibrated, Parts((WRONG,))) == ["orange"]
+
+
+def test_a_correction_is_complete_only_if_every_part_holds_after_it(corrected):
+    assert corrected.after.answer == "no evidence"
+    assert pills(corrected, Parts((WRONG,), (RIGHT,))) == ["red"]
+    assert pills(corrected, Parts((WRONG, MONTHS), (RIGHT, MONTHS))) == ["red", "orange"]
+
+
+@pytest.fixture(scope="module")
+def churn():
+    rows = EXAMPLES["churn"].load()
+    analysis = calib.analyze(rows, {"methods": ("logistic",)})
+    return analysis, choose_plan(rows, analysis, "predicted_at")
+
+
+def test_the_numbers_of_a_change_are_those_of_the_rows_since_then(churn):
+    analysis, plan = churn
+    made = answer.section(analysis, is_example=False, parts=Parts(plan=plan))
+    assert pills(analysis, Parts(plan=plan)) == ["orange"]
+    now = plan.cells[1]
+    for number in (f"{now.n_rows:,}", f"{now.mean_score:.1%}", f"{now.base_rate:.1%}"):
+        assert f"{number}" in made
+    failing = Parts(before=(MONTHS,), after=(MONTHS,), plan=plan)
+    assert pills(analysis, failing) == ["orange", "orange"]
+
+
+def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
+    _, plan = churn
+    made = answer.recommended_plan(plan)
+    before, after = made.split("<span>")[1].removesuffix("</h3></div>").split(" → </span>")
+    assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
+    fixed = replace(plan, change=Estimate(0.0, 0.0, 0.0))
+    assert answer.recommended_plan(fixed)
