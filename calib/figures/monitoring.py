@@ -40,6 +40,7 @@ MIN_NOTE_SHARE = 0.38
 MAX_SLICES, MAX_TICKS, MAX_NAME = 12, 5, 12
 BAND = ("band_low", "band_high")
 CHANGE = faded(DOUBT, 0.2)
+LEAST = "Least evidence of an alarm"
 HATCH = Line(FRAME, 1)
 # Colours of states, the first one at the bottom of the legend.
 STATES: Mapping[str, tuple[str, str]] = {
@@ -63,7 +64,7 @@ def monitor_chart(
     result : Monitored
         Result of `calib.monitor`.
     of : str
-        The slice whose mean errors are drawn. The default is all rows.
+        The slice whose evidence and mean errors are drawn. The default is all rows.
     new_calibrators : sequence of date
         First days of new calibrators.
 
@@ -79,13 +80,14 @@ def monitor_chart(
     days = _Days(result)
     slices = _shown_slices(result)
     periods = result.periods_of(of)
-    upward = [_evidence_range(result), _difference_range(periods)]
+    upward = [_evidence_range(result, of), _difference_range(periods)]
     panels = _panels(days, upward, slices, of)
     layers = [*_hatched(days, upward), *_change(result, days, upward)]
     layers += _calibrators(new_calibrators, days, upward)
-    layers += [*_evidence(result, days), *_differences(result, periods, days)]
+    evidence = _evidence_of_slice(result, days, periods, of) if of else _evidence(result, days)
+    layers += [*evidence, *_differences(result, periods, days)]
     layers += _strips(result, days, slices)
-    notes = _notes(result, days, new_calibrators, upward[0][1])
+    notes = _notes(result, days, new_calibrators, upward[0][1], of)
     return draw(
         "monitor",
         panels,
@@ -194,7 +196,7 @@ def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], o
     axes = [(evidence, EVIDENCE_HEIGHT), (difference, PERIOD_HEIGHT)]
     titles = ["Evidence against calibration (below 1: none)", "Observed minus predicted, in points"]
     if of:
-        titles[1] += f": {escaped(shortened(of))}"
+        titles = [f"{title}: {escaped(shortened(of))}" for title in titles]
     if slices:
         labels = [escaped(_label(name)) for name in slices]
         strip = PanelAxis(
@@ -214,8 +216,8 @@ def _factor(k: int) -> str:
     return significant(10.0**k) if abs(k) <= 3 else power(10.0**k)
 
 
-def _evidence_range(result: Monitored) -> list[float]:
-    values = result.evidence["mixture"].to_numpy(dtype=np.float64)
+def _evidence_range(result: Monitored, of: str) -> list[float]:
+    values = result.evidence_of(of)["log10_evidence"].to_numpy(dtype=np.float64)
     values = values[np.isfinite(values)]
     low = float(np.clip(values.min(initial=-0.5), LOWEST, -0.5))
     high = float(np.clip(values.max(initial=0.0) + 0.3, result.threshold + 0.9, HIGHEST))
@@ -267,12 +269,46 @@ def _evidence(result: Monitored, days: _Days) -> list[Layer]:
     return [threshold, *layers]
 
 
+def _evidence_of_slice(
+    result: Monitored, days: _Days, periods: pd.DataFrame, of: str
+) -> list[Layer]:
+    """The evidence of a slice by day, in orange in the periods after which it has an alarm."""
+    table = result.evidence_of(of)
+    at, value = days.at(table["day"]), table["log10_evidence"].to_numpy(np.float64)
+    alarm = periods[periods["state"] == "alarm"]
+    inside = np.zeros(len(at), dtype=np.bool_)
+    for first, last in zip(days.at(alarm["first_day"]), days.at(alarm["last_day"]), strict=True):
+        inside |= (at >= first) & (at <= last)
+    ends = days.axis.range
+    assert ends is not None
+    threshold = [result.threshold] * 2
+    return [
+        Layer(
+            "threshold",
+            ends,
+            threshold,
+            name="Least evidence of an alarm",
+            line=reference(1.5, "dash"),
+        ),
+        Layer("evidence", at, value, name="Evidence", line=Line(GREY, 2.25)),
+        Layer(
+            "alarm of slice",
+            at[inside],
+            value[inside],
+            name="Alarm of the slice",
+            line=Line(DOUBT, 2.25),
+        ),
+    ]
+
+
 def _notes(
-    result: Monitored, days: _Days, new_calibrators: Sequence[date], top: float
+    result: Monitored, days: _Days, new_calibrators: Sequence[date], top: float, of: str
 ) -> list[Note]:
     """Words at the threshold, and below the upper end of the first panel."""
     one_in = count(1.0 / result.alpha)
     words = f"Alarm: 1 in {one_in} over the whole life"
+    if of:
+        words = f"{LEAST}: {one_in}"
     notes = [Note(0.0, result.threshold, words, "left", up=10.0)]
     gap = 0.006 * (days.last + 1.0)
     shown = [days.of(day) for day in new_calibrators if 0.0 <= days.of(day) <= days.last]
@@ -456,7 +492,8 @@ def _details(result: Monitored) -> str:
 
 
 def _alt(result: Monitored, of: str) -> str:
-    outside, n = int(result.periods["outside"].sum()), len(result.periods)
+    drawn = result.periods_of(of)
+    outside, n = int(drawn["outside"].sum()), len(drawn)
     periods = f"{outside} of {plural(n, 'period')} are outside the band of a calibrated model"
-    shown = f" The mean errors are those of the slice {quoted(of)}." if of else ""
+    shown = f" Evidence and mean errors are those of the slice {quoted(of)}." if of else ""
     return f"{result.headline} {periods}.{shown}"

@@ -81,7 +81,7 @@ def day_likelihood(
     >>> positive = np.where(day < 12, 50.0, 70.0)
     >>> found = day_likelihood(day, half, positive, 100.0 - positive, 20)
     >>> found.day, np.flatnonzero(found.inside()).tolist()
-    (12, [11, 12, 13])
+    (12, [12])
     """
     z, counts = _by_day(day, certain_logit(score), positive, negative, n_days)
     ratios, before = np.empty((2, len(SLOPES), n_days))

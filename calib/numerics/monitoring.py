@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
+from scipy.special import log_expit
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, chunks
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.numerics.transforms import certain_logit, clip_certain
 
 SHIFTS = (-0.8, -0.4, -0.2, -0.1, 0.1, 0.2, 0.4, 0.8)
@@ -120,58 +119,19 @@ def first_at_least(log_evidence: FloatArray, threshold: float) -> int | None:
     return int(reached[0]) if len(reached) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChangeDay(Locked):
-    """The day from which the scores are wrong, as far as the days up to an alarm say.
+def most_likely_bet(increments: FloatArray) -> int:
+    """Position in `BETS` of the bet with the largest likelihood ratio from its best day on.
 
-    Attributes
-    ----------
-    day : int
-        Position of the most likely first day of the change.
-    bet : int
-        Position in `BETS` of the most likely bet from that day on.
-    inside : ndarray of bool, shape (days,)
-        Days of the confidence set.
-    """
-
-    day: int
-    bet: int
-    inside: BoolArray
-
-
-def change_day(increments: FloatArray, alpha: float) -> ChangeDay:
-    """The most likely day of a change, and a confidence set of level 1 - alpha.
-
-    `increments` of shape (days, bets) end with the day of the alarm. With S_s the largest
-    likelihood ratio over the bets if the change is on day s, the change day maximises S. Day s is
-    in the set if a mixture over change days around s and over bets exceeds S_s by less than
-    1 / alpha. The weight of a change day k days before or after s is 1 / (2 k (k + 1)).
-
-    If the scores are right before day s and follow a bet from then on, that ratio has mean at most
-    1 on any day of stopping, so the set misses s with probability at most alpha, at the alarm or
-    at any other time. Given that the alarm comes after the change, it misses s with probability at
-    most alpha divided by the probability of this. Changes that are no bet are covered as far as
-    some bet comes near them; benchmarks/monitoring.py measures it. The idea is that of Saha and
-    Ramdas 2025, arXiv:2502.06096, with the likelihood maximised over unknown bets (Wasserman et al.
-    2020, arXiv:1912.11436).
+    `increments` of shape (days, bets) end with the day of the alarm.
 
     >>> calm, wrong = np.full((30, 16), -1.0), np.full((9, 16), 1.0)
-    >>> change = change_day(np.concatenate([calm, wrong]), 0.05)
-    >>> change.day, np.flatnonzero(change.inside)[[0, -1]]
-    (30, array([24, 36]))
+    >>> wrong[:, 3] = 1.1
+    >>> most_likely_bet(np.concatenate([calm, wrong]))
+    3
     """
     after = np.cumsum(increments[::-1], axis=0)[::-1]
-    largest = after.max(axis=1)
-    # The earliest of equally likely days is named.
-    day = int(largest.argmax())
-    mixed = logsumexp(after, axis=1) - math.log(after.shape[1])
-    n = len(mixed)
-    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(np.float64)
-    np.fill_diagonal(distance, np.inf)
-    log_weight = -np.log(2.0 * distance * (distance + 1.0))
-    inside = logsumexp(log_weight + mixed, axis=1) - largest < -math.log(alpha)
-    inside[day] = True
-    return ChangeDay(day, int(after[day].argmax()), inside)
+    # The earliest of equally likely days is taken.
+    return int(after[int(after.max(axis=1).argmax())].argmax())
 
 
 def log_recovery(increments: FloatArray, bet: int) -> FloatArray:

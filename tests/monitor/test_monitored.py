@@ -10,11 +10,16 @@ from pandas.testing import assert_frame_equal
 
 import calib
 from calib.analysis.monitor import Monitored, monitored
+from calib.loading.examples import EXAMPLES
+from calib.numerics.intervals import wilson_interval
 from calib.numerics.monitoring import log_increments, start_weighted
 from tests.rare import rare
 
 START = pd.Timestamp("2025-01-01")
-FRAMES = ("evidence", "periods", "ranges", "slices", "slice_periods", "slice_ranges")
+FRAMES = (
+    *("evidence", "periods", "ranges", "slices", "slice_days", "slice_periods"),
+    "slice_ranges",
+)
 
 
 def drawn(shift, n_days=200, per_day=200, seed=0, name=""):
@@ -465,3 +470,58 @@ def test_clusters_on_several_days_weights_and_columns_without_dates_are_refused(
         calib.monitor(rows(), time="half")
     with pytest.raises(ValueError, match="must be one of the columns"):
         calib.monitor(rows(), time="week")
+
+
+@pytest.fixture(scope="module")
+def churned():
+    """Churn as a person sees it on the page: 30 days until an outcome is final."""
+    rows = EXAMPLES["churn"].load()
+    return rows, calib.monitor(rows, time="predicted_at", horizon=30, slices="plan")
+
+
+def test_the_rates_of_a_slice_are_those_since_the_change(churned):
+    rows, result = churned
+    assert str(result.since) == "2026-05-01"
+    days = rows.columns["predicted_at"]
+    tested = (days >= np.datetime64(result.since)) & (days <= result.evidence["day"].max())
+    late = tested & (rows.columns["plan"] == "prepaid")
+    row = result.slices.set_index("slice").loc["prepaid"]
+    assert row["rows"] == late.sum()
+    assert row["mean_score"] == pytest.approx(rows.scores[late].mean())
+    assert row["observed"] == pytest.approx(rows.outcome[late].mean())
+    assert 0.10 < row["difference"] < 0.16
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+
+
+def test_the_interval_of_the_day_of_the_change_is_a_few_days(churned):
+    _, result = churned
+    assert result.since_low <= date(2026, 5, 1) <= result.since_high
+    assert (result.since_high - result.since_low).days <= 4
+
+
+def test_the_shown_slice_has_evidence_of_its_own(churned):
+    _, result = churned
+    alone, every = result.evidence_of("prepaid"), result.evidence_of()
+    assert len(alone) == len(every)
+    assert alone["log10_evidence"].iloc[-1] == pytest.approx(
+        result.slices.set_index("slice").loc["prepaid", "log10_evidence"]
+    )
+    assert alone["log10_evidence"].iloc[-1] != every["log10_evidence"].iloc[-1]
+    charts = [calib.plot.monitor(result, of) for of in ("", "prepaid", "monthly")]
+    for key in ("evidence", "difference"):
+        drawn = [next(t for t in chart.data if t.uid == key).y for chart in charts]
+        assert not np.array_equal(drawn[0], drawn[1])
+        assert not np.array_equal(drawn[1], drawn[2])
+
+
+def test_the_small_range_is_the_interval_and_not_the_band(churned):
+    _, result = churned
+    for table in (result.periods, result.ranges, result.slice_periods):
+        known = table[table["rows"] > 0]
+        assert (known["difference_low"] <= known["difference"]).all()
+        assert (known["difference"] <= known["difference_high"]).all()
+        low, high = wilson_interval(
+            known["observed"].to_numpy(), known["rows"].to_numpy(float), 0.95
+        )
+        np.testing.assert_allclose(known["difference_low"], low - known["mean_score"])
+        np.testing.assert_allclose(known["difference_high"], high - known["mean_score"])

@@ -10,12 +10,12 @@ from scipy.optimize import minimize
 
 from calib.numerics.monitoring import (
     BETS,
-    change_day,
     e_benjamini_hochberg,
     e_process,
     first_at_least,
     log_increments,
     log_recovery,
+    most_likely_bet,
     prequential_lines,
     shiryaev_roberts,
     start_weighted,
@@ -132,7 +132,7 @@ def test_the_exact_mean_of_all_evidence_over_every_outcome():
     np.testing.assert_allclose(means[2], [1, 2, 3, 4])
 
 
-def test_the_change_day_is_the_first_wrong_day():
+def test_the_most_likely_bet_is_that_of_the_change():
     rng = np.random.default_rng(3)
     day = np.repeat(np.arange(60), 400)
     score = rng.beta(1, 3, len(day))
@@ -142,26 +142,7 @@ def test_the_change_day_is_the_first_wrong_day():
     alarm = first_at_least(start_weighted(increments), 20.0)
     assert alarm is not None
     assert alarm >= 50
-    change = change_day(increments[: alarm + 1], 0.05)
-    assert abs(change.day - 50) <= 2
-    assert change.inside[50]
-    assert change.inside.sum() <= 15
-    assert not change.inside[:35].any()
-    assert BETS[change.bet].tolist() == [0.8, 1.0]
-
-
-def test_the_confidence_set_follows_its_formula():
-    increments = np.random.default_rng(4).normal(0.0, 0.7, (12, 16))
-    change = change_day(increments, 0.1)
-    after = [increments[s:].sum(axis=0) for s in range(12)]
-    assert change.day == int(np.argmax([a.max() for a in after]))
-    for s in range(12):
-        mixture = sum(
-            np.exp(after[r]).mean() / (2 * abs(r - s) * (abs(r - s) + 1))
-            for r in range(12)
-            if r != s
-        )
-        assert change.inside[s] == (mixture < np.exp(after[s].max()) / 0.1 or s == change.day)
+    assert BETS[most_likely_bet(increments[: alarm + 1])].tolist() == [0.8, 1.0]
 
 
 def test_recovery_is_the_evidence_against_the_change():

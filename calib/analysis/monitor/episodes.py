@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray
+from calib.numerics.change_day import DayLikelihood
 from calib.numerics.monitoring import (
-    change_day,
     e_process,
     first_at_least,
     log_recovery,
+    most_likely_bet,
     shiryaev_roberts,
     start_weighted,
 )
@@ -35,7 +37,8 @@ class Episode:
     raised : date
         The day on which these rows were mature, so that the alarm could be seen.
     since, since_low, since_high : date
-        The most likely first day of the change, and the first and last day of its confidence set.
+        The most likely first day of the change, and the first and last day of its 95% likelihood
+        interval, by all days of the episode.
     closed : date or None
         The day whose rows closed the alarm, or the first day of the new calibrator; None if it is
         open. A new calibrator that came within the horizon has a first day before `raised`.
@@ -75,10 +78,12 @@ def history(
     resets: Sequence[np.datetime64],
     horizon: int,
     alpha: float,
+    likelihood: Callable[[int, int], DayLikelihood],
 ) -> History:
     """Follow the evidence over the mature days.
 
     Evidence starts anew with a new calibrator, and after a recovery. An alarm stays until then.
+    `likelihood` takes the position of a first day, and that of the day after a last one.
     """
     n = len(days)
     waiting = [reset for reset in resets if not n or reset > days[-1]]
@@ -89,7 +94,8 @@ def history(
         closes_with = days[end] if end < n else None
         while first < end:
             part = increments[first:end]
-            stop, episode = _first_episode(part, days[first:end], horizon, alpha)
+            since_first = partial(_from, likelihood, first)
+            stop, episode = _first_episode(part, days[first:end], horizon, alpha, since_first)
             if episode is not None:
                 if episode.closed is None and closes_with is not None:
                     episode = _closed_by_calibrator(episode, closes_with)
@@ -120,19 +126,31 @@ def _began_anew(
     return calibrator, "" if calibrator is None else "new calibrator"
 
 
+def _from(
+    likelihood: Callable[[int, int], DayLikelihood], first: int, n_days: int
+) -> DayLikelihood:
+    return likelihood(first, first + n_days)
+
+
 def _first_episode(
-    increments: FloatArray, days: NDArray[np.datetime64], horizon: int, alpha: float
+    increments: FloatArray,
+    days: NDArray[np.datetime64],
+    horizon: int,
+    alpha: float,
+    likelihood: Callable[[int], DayLikelihood],
 ) -> tuple[int, Episode | None]:
     """The number of days until the first episode is closed, or all days; and the episode."""
     n = len(days)
     alarm = first_at_least(start_weighted(increments), 1.0 / alpha)
     if alarm is None:
         return n, None
-    change = change_day(increments[: alarm + 1], alpha)
-    inside = np.flatnonzero(change.inside)
+    # Evidence for a recovery may only use what the days up to the alarm say.
+    bet = most_likely_bet(increments[: alarm + 1])
     day: list[date] = days.astype(object).tolist()
-    recovery = first_at_least(log_recovery(increments[alarm + 1 :], change.bet), 1.0 / alpha)
+    recovery = first_at_least(log_recovery(increments[alarm + 1 :], bet), 1.0 / alpha)
     closed = None if recovery is None else alarm + 1 + recovery
+    change = likelihood(n if closed is None else closed + 1)
+    inside = np.flatnonzero(change.inside())
     return n if closed is None else closed + 1, Episode(
         day=day[alarm],
         raised=day[alarm] + timedelta(horizon),

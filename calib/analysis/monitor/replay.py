@@ -80,7 +80,7 @@ def monitor(
     >>> data = calib.Predictions.from_arrays(y, p, columns={"day": day})
     >>> result = calib.monitor(data, time="day", horizon=30)
     >>> result.state, str(result.since_low), str(result.since_high)
-    ('alarm', '2026-04-05', '2026-05-03')
+    ('alarm', '2026-04-30', '2026-05-02')
     """
     if time not in predictions.columns:
         raise ValueError(

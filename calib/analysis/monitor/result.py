@@ -58,12 +58,15 @@ class Monitored:
         rows, positive, mean_score, missing, late. Evidence of days that are not mature is NaN.
     periods : DataFrame
         One row per period of mature days: period, first_day, last_day, rows, positive, mean_score,
-        observed, difference (observed minus mean score), band_low, band_high (95% band of the
-        difference if calibrated), outside.
+        observed, difference (observed minus mean score), difference_low, difference_high (its 95%
+        interval), band_low, band_high (95% band of the difference if calibrated), outside.
     ranges : DataFrame
         The same numbers by tenths of the score (low, high), since the change, or since `anew`.
     slices : DataFrame
-        slice, state, log10_evidence, rows, mean_score, observed, difference.
+        slice, state, log10_evidence, and, since the change or since `anew`, rows, mean_score,
+        observed, difference, difference_low, difference_high.
+    slice_days : DataFrame
+        One row per slice and tested day of the calibrator in use: slice, day, log10_evidence.
     slice_periods : DataFrame
         One row per slice and period: slice, the columns of `periods`, and the state and
         log10_evidence of the slice after the period. The state is "" before the first row that the
@@ -99,6 +102,7 @@ class Monitored:
     periods: pd.DataFrame
     ranges: pd.DataFrame
     slices: pd.DataFrame
+    slice_days: pd.DataFrame
     slice_periods: pd.DataFrame
     slice_ranges: pd.DataFrame
     cost: Estimate
@@ -124,12 +128,12 @@ class Monitored:
 
     @property
     def since_low(self) -> date | None:
-        """The first day of the change's confidence set, or None without an alarm."""
+        """The first day of the change's likelihood interval, or None without an alarm."""
         return self.episode.since_low if self.episode else None
 
     @property
     def since_high(self) -> date | None:
-        """The last day of the change's confidence set, or None without an alarm."""
+        """The last day of the change's likelihood interval, or None without an alarm."""
         return self.episode.since_high if self.episode else None
 
     @property
@@ -305,6 +309,14 @@ class Monitored:
     def ranges_of(self, name: str = "") -> pd.DataFrame:
         """The score ranges in which a slice has rows; "" is all rows."""
         return _with_rows(self.slice_ranges, name) if name else self.ranges
+
+    def evidence_of(self, name: str = "") -> pd.DataFrame:
+        """Day and log10 of the evidence of a slice on the tested days; "" is all rows."""
+        if name:
+            table = self.slice_days[self.slice_days["slice"] == name]
+            return table[["day", "log10_evidence"]].reset_index(drop=True)
+        tested = self.evidence[self.evidence["mature"]]
+        return tested[["day", "mixture"]].rename(columns={"mixture": "log10_evidence"})
 
     def frame(self) -> pd.DataFrame:
         """The evidence: one row per day."""

@@ -18,12 +18,14 @@ from calib.analysis.monitor.tables import (
     evidence_table,
     period_table,
     range_table,
+    slice_day_table,
     slice_evidence,
     slice_period_table,
     slice_range_table,
     slice_table,
     too_early,
 )
+from calib.numerics.change_day import DayLikelihood, day_likelihood
 from calib.numerics.monitoring import log_increments
 
 # Without an alarm, the savings are those of this many of the last tested days.
@@ -81,7 +83,7 @@ def monitored(
     References
     ----------
     Shin et al. 2022, arXiv:2203.03532; Henzi et al. 2021, arXiv:2109.11761; Wang and Ramdas 2022,
-    arXiv:2009.02824; Saha and Ramdas 2025, arXiv:2502.06096.
+    arXiv:2009.02824; Siegmund 1988, doi:10.2307/1403360 (interval of the day of a change).
 
     Examples
     --------
@@ -105,7 +107,13 @@ def monitored(
     every, n = counts.all_rows(), counts.n_mature
     mature = every.from_to(0, n)
     increments = log_increments(mature.day, mature.score, mature.positive, mature.negative, n)
-    past = history(increments, counts.days[:n], new_calibrators, horizon, alpha)
+
+    def likelihood(first: int, last: int) -> DayLikelihood:
+        part = mature.from_to(first, last)
+        cells = part.day - first, part.score, part.positive, part.negative
+        return day_likelihood(*cells, last - first)
+
+    past = history(increments, counts.days[:n], new_calibrators, horizon, alpha, likelihood)
     open_episode = past.episodes[-1] if past.episodes and past.episodes[-1].closed is None else None
     anew = counts.position(past.anew)
     since = anew if open_episode is None else counts.position(open_episode.since)
@@ -125,7 +133,8 @@ def monitored(
         evidence=evidence_table(every, past),
         periods=period_table(every),
         ranges=range_table(every, since),
-        slices=slice_table(counts, of_slices, past.start, alpha),
+        slices=slice_table(counts, of_slices, past.start, since, alpha),
+        slice_days=slice_day_table(counts, of_slices, past.start),
         slice_periods=slice_period_table(counts, of_slices, past.start, alpha),
         slice_ranges=slice_range_table(counts, since),
         cost=savings(every, since if open_episode else calm_from, n),

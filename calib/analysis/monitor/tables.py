@@ -15,6 +15,7 @@ from calib.analysis.periods.cutting import cut_periods
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_between
 from calib.numerics.cells import Cells
+from calib.numerics.intervals import wilson_interval
 from calib.numerics.monitoring import BETS, e_benjamini_hochberg, log_increments, start_weighted
 from calib.numerics.poisson_binomial import calibrated_rate_interval
 
@@ -153,6 +154,8 @@ def _differences(
     observed = np.array([part.base_rate for part in parts], dtype=np.float64)
     low, high = (np.array([bound[end] for bound in bounds], dtype=np.float64) for end in (0, 1))
     difference = observed - mean
+    rows = np.array([part.n_rows for part in parts], dtype=np.float64)
+    first, last = _interval(observed, rows, confidence_level)
     return pd.DataFrame(
         {
             column: names,
@@ -161,6 +164,8 @@ def _differences(
             "mean_score": mean,
             "observed": observed,
             "difference": difference,
+            "difference_low": first - mean,
+            "difference_high": last - mean,
             "band_low": low - mean,
             "band_high": high - mean,
             # Bounds are quotients of whole numbers, so an observed rate on them may round apart.
@@ -181,33 +186,63 @@ def slice_evidence(counts: Counts, first: int) -> FloatArray:
     return start_weighted(increments_of(counts, counts.slice_names)[first:])
 
 
-def slice_table(counts: Counts, evidence: FloatArray, first: int, alpha: float) -> pd.DataFrame:
-    """The state of each slice, by e-BH on the evidence of the days of this calibrator."""
+def slice_table(
+    counts: Counts, evidence: FloatArray, first: int, since: int, alpha: float
+) -> pd.DataFrame:
+    """The state of each slice, by e-BH on the evidence of the days of this calibrator.
+
+    Rates and rows are those since the change, or since the evidence began anew.
+    """
     names = counts.slice_names
     last = evidence[-1] if len(evidence) else np.full(len(names), np.nan)
-    parts = [counts.of_slice(name).from_to(first, counts.n_mature) for name in names]
-    rows, expected, positive = (
-        (
-            np.array([sums.sum() for sums in column], dtype=np.float64)
-            for column in zip(*([p.rows, p.rows * p.score, p.positive] for p in parts), strict=True)
-        )
-        if parts
-        else np.zeros((3, 0))
-    )
+    slices = [counts.of_slice(name) for name in names]
+    rows, expected, _ = _sums([part.from_to(first, counts.n_mature) for part in slices])
     last = np.where(rows > 0.0, last, np.nan)
+    now, predicted, positive = _sums([part.from_to(since, counts.n_mature) for part in slices])
     mean, observed = (
-        np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0.0)
-        for sums in (expected, positive)
+        np.divide(sums, now, out=np.full(len(now), np.nan), where=now > 0.0)
+        for sums in (predicted, positive)
     )
+    low, high = _interval(observed, now, 0.95)
     return pd.DataFrame(
         {
             "slice": list(names),
             "state": _states(last, rows, expected, alpha),
             "log10_evidence": log10(last),
-            "rows": rows,
+            "rows": now,
             "mean_score": mean,
             "observed": observed,
             "difference": observed - mean,
+            "difference_low": low - mean,
+            "difference_high": high - mean,
+        }
+    )
+
+
+def _sums(parts: Sequence[Counts]) -> FloatArray:
+    """Rows, expected and observed positives of each part, shape (3, parts)."""
+    sums = [(p.rows.sum(), (p.rows * p.score).sum(), p.positive.sum()) for p in parts]
+    return np.array(sums, dtype=np.float64).reshape(-1, 3).T
+
+
+def _interval(
+    observed: FloatArray, rows: FloatArray, confidence_level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson interval of observed rates; NaN without rows."""
+    known = rows > 0.0
+    ends = np.full((2, len(rows)), np.nan)
+    ends[:, known] = wilson_interval(observed[known], rows[known], confidence_level)
+    return ends[0], ends[1]
+
+
+def slice_day_table(counts: Counts, evidence: FloatArray, first: int) -> pd.DataFrame:
+    """One row per slice and mature day of this calibrator: log10 of the evidence."""
+    names, days = counts.slice_names, counts.days[first : first + len(evidence)]
+    return pd.DataFrame(
+        {
+            "slice": np.repeat(np.array(names, dtype=object), len(days)),
+            "day": np.tile(days, len(names)).astype("datetime64[s]"),
+            "log10_evidence": log10(evidence.T.ravel()),
         }
     )
 

@@ -57,7 +57,7 @@ READING = """
 - **Evidence against calibration** multiplies what each day says against the scores. A calibrated
   model reaches 20 with a probability of 1 in 20 at most, however long and often you look. Evidence
   beyond the panel is still an alarm.
-- **Shaded**: the days on which the change may have begun (95% confidence).
+- **Shaded**: the days on which the change may have begun (95% likelihood interval).
 - **Hatched**: rows younger than the horizon. They are not tested, because outcomes that are known
   early, such as churn, would look too frequent.
 - **Dots**: observed minus predicted rate of a period, on the 95% band of a calibrated model. One
@@ -74,12 +74,13 @@ ASSUMPTIONS = (
     "life of the calibrator."
 )
 INDEPENDENT = "Assumes independent rows given the day's scores."
+FIRST_DAY = "Most likely first day of the change, and its 95% likelihood interval."
 COUNTS = [
     ("Rows", ""),
     ("Positive", ""),
     ("Predicted", "Mean score."),
     ("Observed", "Share of positive rows."),
-    ("Difference (points)", "Observed minus predicted, with the 95% band of a calibrated model."),
+    ("Difference (points)", "Observed minus predicted, with its 95% interval."),
 ]
 
 
@@ -275,7 +276,12 @@ def tiles(result: Monitored) -> list[str]:
         when = days_between(episode.since_low, episode.since_high)
     shown = (
         ("State", words, below, "One false alarm in twenty at most, over the whole life."),
-        ("Since", since, when, "Most likely first day of the change, and its 95% confidence set."),
+        (
+            "Since",
+            since,
+            when,
+            "Most likely first day of the change, and its 95% likelihood interval.",
+        ),
         ("Cost now", *cost_words(result), "Log loss that recalibrating would have saved."),
     )
     return [
@@ -343,13 +349,14 @@ def ranges_table(result: Monitored, of: str) -> None:
 def slices_table(result: Monitored, column: str) -> None:
     if not len(result.slices):
         return
-    st.markdown(f"### Slices by {plain(column)}" if column else "### Slices")
+    when = " since the change" if result.episode is not None else ""
+    st.markdown(f"### Slices by {plain(column)}{when}" if column else f"### Slices{when}")
     head = [
         ("Slice", ""),
         ("State", ""),
         *COUNTS[2:4],
-        ("Difference (points)", ""),
-        ("Evidence", ""),
+        COUNTS[4],
+        ("Evidence", "Over the whole life of the calibrator."),
     ]
     lines = [
         Line(
@@ -358,7 +365,7 @@ def slices_table(result: Monitored, column: str) -> None:
                 (STATE_WORDS[row.state][0],),
                 (percent(row.mean_score),),
                 (percent(row.observed),),
-                (points(row.difference),),
+                difference(row),
                 (factor(row.log10_evidence),),
             ],
             marked=row.state == "alarm",
@@ -381,14 +388,19 @@ def periods_table(result: Monitored, of: str) -> None:
 
 
 def counts(row: Any) -> list[tuple[str, ...]]:
-    band = f"{points(row.band_low)} to {points(row.band_high)}"
     return [
         (count(row.rows),),
         (count(row.positive),),
         (percent(row.mean_score),),
         (percent(row.observed),),
-        (points(row.difference), band),
+        difference(row),
     ]
+
+
+def difference(row: Any) -> tuple[str, ...]:
+    """Observed minus predicted, and its interval."""
+    bounds = f"{points(row.difference_low)} to {points(row.difference_high)}"
+    return (points(row.difference), bounds) if row.rows else (NO_VALUE,)
 
 
 def slice_suffix(of: str) -> str:
