@@ -144,3 +144,18 @@ def test_a_title_says_what_the_heading_of_the_page_does_not_say(analysis):
     kept = with_curves(analysis, "uncalibrated", one=step, two=lambda s: s)
     assert title(kept, list(kept.methods)) == "The calibrators change scores by up to 47 points"
     assert title(kept, ["uncalibrated"]) == "The scores are unchanged"
+
+
+def test_a_title_gives_no_direction_to_scores_that_hardly_change():
+    """The heading says "nearly unchanged", so a title of the same method must not say "raises"."""
+    rng = np.random.default_rng(0)
+    score = rng.uniform(0.05, 0.95, 20_000)
+    y = rng.random(20_000) < np.clip(score + 0.02, 0.0, 1.0)
+    rows = Predictions.from_arrays(y, score)
+    analysis = analyze(rows, Settings(methods=("logistic",)))
+    findings = function_findings(analysis)
+    assert set(findings.close) == {"uncalibrated", "logistic"}
+    function = analysis.methods["logistic"].function
+    clause = direction("Logistic", function.score, function.calibrated)
+    assert "unchanged" not in clause
+    assert title(analysis, ("uncalibrated", "logistic")) != clause

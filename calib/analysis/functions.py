@@ -195,9 +195,11 @@ def title(analysis: Analysis, methods: Sequence[str]) -> str:
     name = "The calibrators"
     if len(keys) == 1:
         name = analysis.methods[keys[0]].short_label
-        clause = direction(name, score, curves[0])
-        # The sentence is the heading of the page.
-        if clause not in function_findings(analysis).sentence:
+        clause, findings = direction(name, score, curves[0]), function_findings(analysis)
+        # The sentence is the heading of the page. If it says that the scores hardly change, the
+        # direction of the change would contradict it.
+        unchanged = {"uncalibrated", keys[0]} <= set(findings.close)
+        if not unchanged and clause not in findings.sentence:
             return clause
     largest = max(float(np.abs(curve - score).max()) for curve in curves)
     return f"{name} change{'s' if len(keys) == 1 else ''} scores by up to {_points(largest)}"

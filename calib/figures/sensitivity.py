@@ -77,16 +77,17 @@ def sensitivity_chart(
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
         "chosen.",
-        title=f"ECE of {escaped(result.short_label)} is {_range(used)}",
-        details=details(analysis, f"{used.n_bins[0]} to {used.n_bins[-1]} {used.strategy} bins"),
+        title=f"ECE of {escaped(result.short_label)} is {_range(used, other)}",
+        details=details(analysis, f"{used.n_bins[0]} to {used.n_bins[-1]} bins of both kinds"),
         of=(analysis.data.name, method),
         view=method,
         left=LEFT,
     )
 
 
-def _range(curve: SensitivityCurve) -> str:
-    return between_percents(curve.ece.min(), curve.ece.max())
+def _range(*curves: SensitivityCurve) -> str:
+    errors = np.concatenate([curve.ece for curve in curves])
+    return between_percents(errors.min(), errors.max())
 
 
 def _interval(curve: SensitivityCurve, alpha: float) -> Layer:

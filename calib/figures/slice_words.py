@@ -14,7 +14,7 @@ from calib.data.strata import CROSSED
 from calib.figures.words import KS
 from calib.numerics.arrays import IntArray
 from calib.numerics.estimate import Estimate
-from calib.text import interval, level, number, p_value, percent, plural, shortened
+from calib.text import interval, level, number, p_value, percent, plural, points, shortened
 
 # More slices are sorted by evidence, because the few that matter would be hard to find.
 MAX_IN_ORDER = 24
@@ -71,37 +71,33 @@ def strongest(tests: SliceTests) -> str:
     )
 
 
-def how_many_gaps(gaps: SliceGaps) -> str:
-    """In how many slices the observed rate differs from the mean score, as a title.
+def how_many(tests: SliceTests, columns: Sequence[str]) -> str:
+    """In how many slices the scores are miscalibrated, as a title.
 
     Names of slices have to fit beside an axis, so the title names the columns.
     """
-    judged = int((~gaps.few).sum())
-    by = f"by {shortened(CROSSED.join(gaps.columns))}"
+    judged = int((~tests.few).sum())
+    by = f"by {shortened(CROSSED.join(columns))}"
     if not judged:
         return f"No slice {by} has {FEW_ROWS} rows, so none is tested"
-    n = int(gaps.significant(SIGNIFICANCE).sum())
+    n = int(tests.significant(SIGNIFICANCE).sum())
     if not n:
-        return f"No significant gap in any of {plural(judged, 'slice')} {by}"
-    have = "has" if n == 1 else "have"
-    return f"{n:,} of {plural(judged, 'slice')} {by} {have} a significant gap"
+        return f"No evidence of miscalibration in any of {plural(judged, 'slice')} {by}"
+    are = "is" if n == 1 else "are"
+    return f"{n:,} of {plural(judged, 'slice')} {by} {are} miscalibrated"
 
 
-def with_gaps(gaps: SliceGaps) -> str:
-    """In how many slices the observed rate differs from the mean score; "" if none is tested."""
-    if gaps.few.all():
+def largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:
+    """The largest difference among the miscalibrated slices; "" if there is none."""
+    wrong = tests.significant(SIGNIFICANCE)
+    if not wrong.any():
         return ""
-    marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
-    if not marked:
-        return "No slice has a significant gap."
-    i = int(marked[0])
-    first = _slice_name(gaps.columns, gaps.names[i])
-    which = f"1 slice has a significant gap, {first}"
-    if len(marked) > 1:
-        which = f"{len(marked):,} slices have a significant gap, most clearly {first}"
+    i = int(np.where(wrong, np.abs(gaps.gap), -1.0).argmax())
+    low, high = points(gaps.low[i]), points(gaps.high[i])
     return (
-        f"{which}: observed {percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
-        f"({p_value(gaps.p_adjusted[i])}, Holm)."
+        f"Their largest difference: {_slice_name(gaps.columns, gaps.names[i])}, observed "
+        f"{percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
+        f"({points(gaps.gap[i])} points, {level(gaps.confidence_level)} CI {low} to {high})."
     )
 
 

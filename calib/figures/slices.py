@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis.slices import SliceGaps
+from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
@@ -30,7 +30,7 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import PHONE_PANEL_WIDTH, forest
-from calib.figures.slice_words import MAX_IN_ORDER, how_many_gaps, in_reading_order, slice_names
+from calib.figures.slice_words import MAX_IN_ORDER, how_many, in_reading_order, slice_names
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (
@@ -38,7 +38,6 @@ from calib.text import (
     count,
     escaped,
     level,
-    p_value,
     percent,
     plural,
     points,
@@ -52,18 +51,25 @@ N_POINTS = 40  # Points along an interval.
 
 @chart
 def slice_chart(
-    gaps: Mapping[str, SliceGaps], *, most: int = MAX_IN_ORDER, recommended: str = ""
+    gaps: Mapping[str, SliceGaps],
+    tests: Mapping[str, SliceTests] | None = None,
+    *,
+    most: int = MAX_IN_ORDER,
+    recommended: str = "",
 ) -> Chart:
     """Forest plot of observed minus predicted of each slice, in the order of their values.
 
-    More than 24 slices are sorted by evidence. A row is shaded, and its name bold, if a
-    Holm-adjusted p-value is below 0.05. Slices with fewer than 30 rows are grey and hollow.
+    More than 24 slices are sorted by evidence. A row is shaded, and its name bold, if the tests
+    find that the slice is miscalibrated. Slices with fewer than 30 rows are grey and hollow.
 
     Parameters
     ----------
     gaps : mapping of str to SliceGaps
         Results of `calib.slices.slice_gaps` by method key, for the same slices. The first method
         determines the order.
+    tests : mapping of str to SliceTests, optional
+        Results of `calib.slices.slice_tests` for the same slices and methods. Without them, no row
+        is shaded, and the title names the largest difference.
     most : int
         Largest number of slices to draw.
     recommended : str
@@ -84,7 +90,9 @@ def slice_chart(
     shown = in_reading_order(first, most)
     limits = _limits(gaps, shown)
     whole = [-0.5, len(shown) - 0.5]
-    marked = np.any([table.significant(SIGNIFICANCE)[shown] for table in gaps.values()], axis=0)
+    marked = np.zeros(len(shown), dtype=np.bool_)
+    for table in (tests or {}).values():
+        marked |= table.significant(SIGNIFICANCE)[shown]
     subjects = [method(key, recommended) for key in gaps]
     step = min(0.32, 0.9 / len(gaps))
     rows = [np.arange(len(shown)) + step * (i - (len(gaps) - 1) / 2) for i in range(len(gaps))]
@@ -112,14 +120,14 @@ def slice_chart(
         plural(len(shown), "slice"),
         f"{level(first.confidence_level)} intervals",
     ]
-    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}"] if marked.any() else []
+    parts += ["shaded: miscalibrated"] if marked.any() else []
     title = "Observed − predicted (points)"
     return draw(
         "slices",
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
-        _alt(gaps),
-        title=escaped(_title(gaps)),
+        _alt(gaps, tests),
+        title=escaped(_title(gaps, tests)),
         details=" · ".join(parts),
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),
@@ -187,21 +195,23 @@ def _names(
     )
 
 
-def _title(gaps: Mapping[str, SliceGaps]) -> str:
-    """How many slices have a gap with the first method, which is named beside others."""
+def _title(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
+    """How many slices are miscalibrated with the first method, which is named beside others."""
     key, first = next(iter(gaps.items()))
-    said = how_many_gaps(first)
+    said = how_many(tests[key], first.columns) if tests else _largest(first)
     return said if len(gaps) == 1 else f"{CALIBRATORS[key].label}: {said[0].lower()}{said[1:]}"
 
 
-def _alt(gaps: Mapping[str, SliceGaps]) -> str:
+def _largest(gaps: SliceGaps) -> str:
+    i = gaps.order[0]
+    return f"Most evident difference: {shortened(gaps.names[i])}, {points(gaps.gap[i])} points"
+
+
+def _alt(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
     sentences = []
     for key, table in gaps.items():
-        n = int(table.significant().sum())
-        significant = f"{n} of {len(table)} slices have a significant gap after Holm's correction"
-        i = table.order[0]
-        strongest = f"; strongest evidence: {table.names[i]}, {points(table.gap[i])} points"
-        sentences.append(f"{CALIBRATORS[key].short_label}: {significant}{strongest if n else ''}.")
+        said = how_many(of, table.columns) if (of := (tests or {}).get(key)) else _largest(table)
+        sentences.append(f"{CALIBRATORS[key].short_label}: {said[0].lower()}{said[1:]}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
 
@@ -212,9 +222,9 @@ def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:
 
 
 def _marks(rows: IntArray, limits: list[float]) -> list[Layer]:
-    """The shaded rows of the slices that have a significant gap."""
+    """The shaded rows of the slices that are miscalibrated."""
     ends, color = np.array(limits), faded(DOUBT, 0.14)
-    name = f"Gap with p &lt; {SIGNIFICANCE:g} (Holm)"
+    name = "Miscalibrated"
     return [
         area(
             "marked",
@@ -266,4 +276,4 @@ def _describe(gaps: SliceGaps, i: int) -> str:
     ]
     if gaps.few[i]:
         return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not tested"])
-    return "<br>".join([*lines, f"{p_value(gaps.p_adjusted[i])} after Holm's correction"])
+    return "<br>".join(lines)

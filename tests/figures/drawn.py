@@ -13,7 +13,7 @@ from calib.analysis.decisions.certificate import certify_rows
 from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
-from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
+from calib.analysis.slices import SliceGaps, SliceTests, Slicing, slice_gaps, slice_tests
 from calib.crossfit.clipping import compare_clipping
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.crossfit.settings import Settings
@@ -56,6 +56,12 @@ def gaps(analysis: Analysis, **more) -> dict[str, SliceGaps]:
     held_out = analysis.held_out
     cut = slicing(len(held_out.rows), **more)
     return {key: slice_gaps(held_out.rows, held_out.scores[key], cut) for key in METHODS}
+
+
+def judged_slices(analysis: Analysis, **more) -> dict[str, SliceTests]:
+    held_out = analysis.held_out
+    cut = slicing(len(held_out.rows), **more)
+    return {key: slice_tests(held_out.rows, held_out.scores[key], cut) for key in METHODS}
 
 
 def curves(analysis: Analysis, **more) -> dict[str, ReliabilityCurve]:
@@ -205,7 +211,7 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     "lambda_path_chart": (lambda a: lambda_path_chart(with_spline(a), "spline"),),
     "epsilon_chart": (lambda a: epsilon_chart(with_spline(a), [over_epsilon()]),),
     "checkpoint_chart": (lambda a: checkpoint_chart(checkpoints(a)),),
-    "slice_chart": (lambda a: slice_chart(gaps(a)),),
+    "slice_chart": (lambda a: slice_chart(gaps(a), judged_slices(a)),),
     "overlay_chart": (lambda a: overlay_chart(curves(a)),),
     "period_chart": (lambda a: period_chart(periods(a)),),
     "monitor_chart": (

@@ -7,6 +7,7 @@ import pytest
 
 from calib.curves.sensitivity import ece_sensitivity
 from calib.figures.sensitivity import sensitivity_chart
+from calib.text import between_percents
 
 KEY = "uncalibrated"
 
@@ -70,3 +71,12 @@ def test_the_axis_holds_everything_that_is_drawn(analysis, sensitivity, trace):
     top = figure.layout.yaxis.range[1]
     for uid in ("interval uniform", "interval quantile", "noise", "choice"):
         assert max(trace(figure, uid).y) <= top
+
+
+def test_the_title_has_the_range_of_both_kinds_of_bins(analysis, sensitivity):
+    found = sensitivity
+    both = np.concatenate([found.quantile.ece, found.uniform.ece])
+    title = sensitivity_chart(analysis, found).heading.title
+    assert title.endswith(between_percents(both.min(), both.max()))
+    used = found.uniform.ece
+    assert (both.min(), both.max()) != (used.min(), used.max())

@@ -5,22 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib.analysis.slices import Slicing, slice_gaps
+from calib.analysis.slices import Slicing, slice_gaps, slice_tests
 from calib.data.predictions import Predictions
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.slices import slice_chart
-from tests.figures.drawn import METHODS, curves, gaps, periods
+from tests.figures.drawn import METHODS, curves, gaps, judged_slices, periods
 
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
 
 
 def test_rows_are_gaps_with_their_intervals_in_the_order_of_their_values(analysis, trace):
-    result = gaps(analysis)
-    chart = slice_chart(result)
+    result, tests = gaps(analysis), judged_slices(analysis)
+    chart = slice_chart(result, tests)
     axis = chart.figure.layout.yaxis
     (column,) = result["uncalibrated"].columns
-    named = [(f"{column} {name}", flag) for name, flag in marked(result)]
+    named = [(f"{column} {name}", flag) for name, flag in marked(tests)]
     bold = [f"<b>{name}</b>" if flag else name for name, flag in named]
     assert list(axis.ticktext) == bold
     assert axis.range[0] > axis.range[1]
@@ -77,21 +77,21 @@ def test_more_methods_than_can_be_named_have_a_legend(analysis):
     ]
 
 
-def marked(result):
-    """Each slice, and whether a method has a significant gap in it."""
-    flags = np.any([table.significant() for table in result.values()], axis=0)
-    return list(zip(result["uncalibrated"].names, flags, strict=True))
+def marked(tests):
+    """Each slice, and whether it is miscalibrated with a method."""
+    flags = np.any([table.significant() for table in tests.values()], axis=0)
+    return list(zip(tests["uncalibrated"].names, flags, strict=True))
 
 
-def test_few_rows_are_grey_and_hollow_and_significant_gaps_are_shaded(analysis, trace):
-    result = gaps(analysis)
-    figure = slice_chart(result).figure
+def test_few_rows_are_grey_and_hollow_and_miscalibrated_slices_are_shaded(analysis, trace):
+    result, tests = gaps(analysis), judged_slices(analysis)
+    figure = slice_chart(result, tests).figure
     few = trace(figure, "few uncalibrated")
     assert few.marker.symbol.endswith("-open")
     assert len(few.x) == 1
     assert "not tested" in few.hovertext[0]
     shaded = [drawn for drawn in figure.data if drawn.uid.startswith("marked")]
-    rows = [i for i, (_, flag) in enumerate(marked(result)) if flag]
+    rows = [i for i, (_, flag) in enumerate(marked(tests)) if flag]
     assert [(min(area.y), max(area.y)) for area in shaded] == [(i - 0.5, i + 0.5) for i in rows]
     assert 0 < len(rows) < len(result["uncalibrated"])
 
@@ -112,14 +112,15 @@ def test_many_slices_are_sorted_by_evidence():
 def test_a_column_whose_name_does_not_fit_is_named_in_the_title():
     rows = Predictions.from_arrays([0, 1] * 100, [0.3, 0.6] * 100).view()
     cut = Slicing(("column with a long name",), ("north", "south"), np.tile([0, 1], 100))
-    chart = slice_chart({"uncalibrated": slice_gaps(rows, rows.score, cut)})
+    table, tests = slice_gaps(rows, rows.score, cut), slice_tests(rows, rows.score, cut)
+    chart = slice_chart({"uncalibrated": table}, {"uncalibrated": tests})
     names = chart.figure.layout.yaxis.ticktext
     assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
-    assert chart.heading.title == "2 of 2 slices by column with a long name have a significant gap"
+    assert chart.heading.title == "2 of 2 slices by column with a long name are miscalibrated"
     assert chart.heading.details.startswith("200 rows · 2 slices · ")
-    # Rows are shaded for every method, so the title says whose gaps it counts.
-    table = slice_gaps(rows, rows.score, cut)
-    both = slice_chart({"uncalibrated": table, "platt": table}).heading.title
+    # Rows are shaded for every method, so the title says whose slices it counts.
+    both = dict.fromkeys(("uncalibrated", "platt"))
+    both = slice_chart(dict.fromkeys(both, table), dict.fromkeys(both, tests)).heading.title
     assert both == f"Uncalibrated: {chart.heading.title}"
 
 
@@ -195,9 +196,9 @@ def test_hostile_names_stay_text(analysis, build, texts):
 
 
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
-    result = gaps(analysis)
-    n = int(result["uncalibrated"].significant().sum())
-    assert f"Uncalibrated: {n} of 3 slices have a significant gap" in slice_chart(result).alt
+    result, tests = gaps(analysis), judged_slices(analysis)
+    n, judged = int(tests["uncalibrated"].significant().sum()), 2
+    assert f"Uncalibrated: {n} of {judged} slices by site" in slice_chart(result, tests).alt
     tables = periods(analysis)
     n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
     assert f"Uncalibrated: {n} periods" in period_chart(tables).alt

@@ -64,7 +64,7 @@ def test_another_view_fits_nothing_again(monkeypatch):
     session = dropped(csv(), m="temperature.platt")
     rows = model_of(session).rows
     # Functions fits methods of one score, and keeps those of the matrix.
-    state.one_score_analysis(session, state.one_score(session, rows), no_progress)
+    state.one_score_analysis(session, rows, no_progress)
 
     def refuse(*_args, **_kwargs):
         raise AssertionError("fitted again")
@@ -72,6 +72,17 @@ def test_another_view_fits_nothing_again(monkeypatch):
     monkeypatch.setattr("calib.crossfit.matrix._fit_all", refuse)
     session.change(VIEW, "within:2")
     assert model_of(session).analysis.settings.view == "within:2"
+
+
+def test_functions_recommends_what_all_other_pages_do():
+    session = session_of(start("Functions", ex="digits", m="dirichlet.beta"))
+    model = model_of(session)
+    advised = model.analysis.recommendation
+    assert advised.method == "dirichlet"
+    alone = state.one_score_analysis(session, model.rows, no_progress)
+    assert alone.recommendation == advised
+    # The curves are those of one score, among which another calibrator may be the best.
+    assert not alone.source.is_matrix
 
 
 @rare

@@ -15,7 +15,7 @@ from calib.analysis.verdict import adjusted, calibration_tests
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.views import rows_by_code
-from calib.figures.slice_words import miscalibrated, strongest, with_gaps
+from calib.figures.slice_words import how_many, largest_gap, miscalibrated, strongest
 from calib.metrics import (
     goodness_of_fit,
     hosmer_lemeshow_test,
@@ -62,7 +62,7 @@ def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):
         order = np.argsort(x)
         walk = np.cumsum((y - expit(x))[order]) / len(y)
         assert tests.ks[i] == pytest.approx(np.abs(walk).max())
-    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests)} {with_gaps(gaps)}")
+    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests)} {largest_gap(gaps, tests)}")
 
 
 def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
@@ -141,8 +141,19 @@ def test_calibrated_slices_are_no_finding(texts):
     y = (np.random.default_rng(3).random(3000) < P).astype(int)
     view = calib.Predictions.from_arrays(y, P).view()
     tests = slice_tests(view, view.score, CUT)
-    texts(f"{miscalibrated(tests, ['site'])} {with_gaps(slice_gaps(view, view.score, CUT))}")
-    assert strongest(tests) == ""
+    texts(miscalibrated(tests, ["site"]))
+    assert strongest(tests) == largest_gap(slice_gaps(view, view.score, CUT), tests) == ""
+
+
+def test_the_chart_counts_and_shades_what_the_heading_counts():
+    """Slices whose means are right are miscalibrated all the same."""
+    view = PREDICTIONS.view()
+    gaps, tests = slice_gaps(view, view.score, CUT), slice_tests(view, view.score, CUT)
+    n = int(tests.significant().sum())
+    assert n > int(gaps.significant().sum())
+    chart = calib.plot.slices({"uncalibrated": gaps}, {"uncalibrated": tests})
+    assert sum(layer.uid.startswith("marked") for layer in chart.data) == n
+    assert how_many(tests, ["site"]).startswith(f"{n} of {len(tests)} slices")
 
 
 @pytest.mark.parametrize("weighted", [False, True])

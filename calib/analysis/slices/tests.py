@@ -21,7 +21,7 @@ from calib.numerics.threads import over_cores, single_thread
 LINE = ("slope", "slope_low", "slope_high")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SliceTests(GroupTable):
     """Whether the scores are calibrated in each slice that has rows. Arrays have the shape (k,).
 

@@ -14,10 +14,10 @@ from calib.figures.periods import period_chart
 from calib.figures.slice_words import (
     MAX_IN_ORDER,
     in_reading_order,
+    largest_gap,
     miscalibrated,
     slice_names,
     strongest,
-    with_gaps,
 )
 from calib.figures.slices import slice_chart
 from calib.numerics.estimate import Estimate
@@ -56,16 +56,17 @@ def slices(report: Contents) -> Section | None:
     at = level(report.parts.slices[0].gaps["uncalibrated"].confidence_level)
     text = (
         "Observed rate minus mean score per slice, in points: above zero the scores are too low, "
-        f"below zero too high. A row of a chart is shaded if its gap has p < {SIGNIFICANCE:g}. "
-        "Slices with fewer than 30 rows are grey and not tested. A slice without a gap can be "
-        "miscalibrated too: slope and KS calibration error say more, and rows of a table are "
-        "marked if the verdict's tests find that the uncalibrated scores are. Tables have "
-        f"{at} intervals and p after Holm's correction for the number of slices."
+        "below zero too high. A row of a chart is shaded, and a row of a table marked, if the "
+        "verdict's tests find that the slice is miscalibrated. Slices with fewer than 30 rows are "
+        "grey and not tested. A slice without a difference can be miscalibrated too: slope and KS "
+        f"calibration error say more. Tables have {at} intervals and p after Holm's correction for "
+        "the number of slices."
     )
     blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
         blocks.append(Paragraph(_slices_found(report, part)))
-        drawn = slice_chart(part.gaps, recommended=report.analysis.recommendation.method)
+        blue = report.analysis.recommendation.method
+        drawn = slice_chart(part.gaps, part.tests, recommended=blue)
         blocks += [Drawing(drawn), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
 
@@ -79,7 +80,7 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
 def _slices_found(report: Contents, part: SlicePart) -> str:
     lines = [
         f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)} "
-        f"{strongest(tests)} {with_gaps(part.gaps[key])}".replace("  ", " ")
+        f"{strongest(tests)} {largest_gap(part.gaps[key], tests)}".replace("  ", " ").strip()
         for key, tests in part.tests.items()
     ]
     return f"By {' and '.join(part.columns)}. {' '.join(lines)}"
@@ -122,10 +123,7 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
-    bounds = f"{points(gaps.low[i])} to {points(gaps.high[i])}"
-    return Value(
-        points(gaps.gap[i]), f"{bounds}\n{_result_of_test(gaps.few[i], gaps.p_adjusted[i])}"
-    )
+    return Value(points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}")
 
 
 def _tested(tests: SliceTests, i: int) -> Value:

@@ -108,11 +108,10 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
     predictions(session)
     side_by_side.control(session)
     shown = state.shown_models(session)
-    if one_score:
-        shown = {name: state.one_score(session, rows) for name, rows in shown.items()}
 
-    def analysed(name: str, rows: Data) -> state.Model:
-        work = partial(state.one_score_analysis if one_score else state.analysis, session, rows)
+    def analysed(name: str, given: Data) -> state.Model:
+        work = partial(state.one_score_analysis if one_score else state.analysis, session, given)
+        rows = state.one_score(session, given) if one_score else given
         return state.Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
 
     analysed_models = tuple(analysed(name, rows) for name, rows in shown.items())

@@ -141,7 +141,7 @@ def parameters_row(analysis: LiveAnalysis, key: str) -> str:
         f"<span>{words.parameter_count(analysis, key)}"
         '<span class="unseen"> parameters</span></span>'
         f'<span><span class="unseen">log loss </span>{number(loss.value)}'
-        f"<small>{interval(loss, 3)}</small></span>"
+        f"<small>{interval(loss)}</small></span>"
         f"<small>{escape(words.formula(method))}</small></div>"
     )
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
+from calib.analysis.recommendation import Recommendation
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import takes_epsilon
 from calib.crossfit.settings import Settings, Strategy
@@ -193,13 +194,23 @@ def one_score(session: Session, rows: Data) -> Data:
     return session.memo(Predictions.one_score, rows_of(rows), session.settings.view)
 
 
-def one_score_analysis(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
-    """The analysis of one score, whose methods are functions of that score alone."""
+def one_score_analysis(session: Session, given: Data, progress: Progress) -> LiveAnalysis:
+    """The analysis of the score of a view, whose methods are functions of that score alone.
+
+    What is recommended is the calibrator of the whole matrix, as on all other pages.
+    """
     if not session.is_matrix:
-        return analysis(session, rows, progress)
+        return analysis(session, given, progress)
+    rows = one_score(session, given)
     settings = one_score_settings(session.settings, Settings().view)
     fitted = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
-    return session.memo(Unkeyed(analyze, earlier=fitted), rows, settings)
+    alone = session.memo(Unkeyed(analyze, earlier=fitted), rows, settings)
+    advice = analysis(session, given, progress).recommendation
+    return session.memo(_with_advice, alone, advice)
+
+
+def _with_advice(alone: LiveAnalysis, advice: Recommendation) -> LiveAnalysis:
+    return replace(alone, recommendation=advice)
 
 
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:

@@ -22,10 +22,10 @@ from calib.figures.reliability import overlay_chart
 from calib.figures.slice_words import (
     MAX_IN_ORDER,
     in_reading_order,
+    largest_gap,
     miscalibrated,
     slice_names,
     widest_rate,
-    with_gaps,
 )
 from calib.figures.slices import slice_chart
 from calib.figures.words import KS
@@ -71,8 +71,8 @@ NO_COLUMNS = (
     "and **Time**."
 )
 READING = f"""
-- Right of zero the scores of a slice are too low, left of zero too high. **Shaded** slices have a
-  significant gap with a method that is drawn.
+- Right of zero the scores of a slice are too low, left of zero too high. **Shaded** slices are
+  miscalibrated with a method that is drawn.
 - **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 - A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
   right mean.
@@ -239,7 +239,7 @@ def forest(
         st.warning(REVEALS_OUTCOME)
     picture, sentences = st.columns([3, 2], gap="large")
     with picture:
-        drawn = charts.kept(slice_chart, gaps, recommended=state.recommended(analysis))
+        drawn = charts.kept(slice_chart, gaps, tests, recommended=state.recommended(analysis))
         charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
         if len(first) > MAX_IN_ORDER:
             st.caption(
@@ -257,9 +257,8 @@ def forest(
 def _judged(key: str, tests: SliceTests, gaps: SliceGaps) -> str:
     """The heading says how many slices of the uncalibrated scores show evidence."""
     if key == "uncalibrated":
-        return with_gaps(gaps)
-    judged = miscalibrated(tests, gaps.columns)
-    return f"{judged} {with_gaps(gaps)}" if gaps.significant(SIGNIFICANCE).any() else judged
+        return largest_gap(gaps, tests)
+    return f"{miscalibrated(tests, gaps.columns)} {largest_gap(gaps, tests)}".strip()
 
 
 def slices_table(
@@ -275,7 +274,6 @@ def slices_table(
         ("Predicted", "Mean score."),
         ("Observed", "Share of positive rows."),
         ("Difference (points)", f"Observed minus predicted, with its {at} interval."),
-        ("Gap, p (Holm)", "Tests whether the difference is 0."),
         ("Slope", f"1 is calibrated. With its {at} interval."),
         (KS, "Largest cumulative gap up to any score."),
         ("Calibration, p (Holm)", TESTED),
@@ -318,7 +316,6 @@ def _gap_cells(name: str, gaps: SliceGaps, i: int) -> list[tuple[str, ...]]:
         (percent(gaps.mean_score[i]),),
         (percent(gaps.observed[i]), f"{count(gaps.positives[i])} positive"),
         (points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}"),
-        (TOO_FEW if gaps.few[i] else p_value(gaps.p_adjusted[i]),),
     ]
 
 
