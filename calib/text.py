@@ -21,6 +21,9 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 MAX_DECIMALS = 16
+LOSS_DIGITS = 4  # All log losses of a page or a report have these decimals.
+# More decimals of a percentage show differences that matter to nobody; such rates are equal.
+MAX_PERCENT_DIGITS = 3
 # No data set has rows enough for a smaller rate, but the end of an interval may be one.
 MIN_RATE = 1e-9
 LEAST_RATE = 1e-6  # Smaller rates would be written as powers of ten, which readers stumbled over.
@@ -136,17 +139,18 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
 
 def adding_up(
     before: float, after: float, change: Estimate, printed: int | None = None
-) -> tuple[str, str]:
-    """Two numbers with enough decimals that their difference is the printed change.
+) -> tuple[str, str, str]:
+    """Two log losses and their change, which is the difference of the printed numbers.
 
-    They have at least as many as the change, which has `printed` ones, and at least 3.
+    All log losses have the same decimals; the change has as many as its interval supports, or
+    `printed` ones.
+
+    >>> adding_up(0.46556, 0.36432, Estimate(-0.10124, -0.129, -0.075))
+    ('0.4656', '0.3643', '−0.101')
     """
-    printed = decimals(change) if printed is None else printed
-    for digits in range(max(3, printed), 7):
-        difference = round(after, digits) - round(before, digits)
-        if number(difference, printed) == number(change.value, printed):
-            break
-    return number(before, digits), number(after, digits)
+    digits = min(decimals(change) if printed is None else printed, LOSS_DIGITS)
+    difference = round(after, LOSS_DIGITS) - round(before, LOSS_DIGITS)
+    return number(before, LOSS_DIGITS), number(after, LOSS_DIGITS), signed(difference, digits)
 
 
 def printed_change(before: float, after: float, digits: int = 4) -> str:
@@ -202,9 +206,15 @@ def between_percents(low: float, high: float) -> str:
 def percents(
     first: float, second: float, digits: int = 1, *, distinct: bool = True
 ) -> tuple[str, str]:
-    """Two rates as percentages, with at least `digits` decimals and enough to be distinct."""
-    pairs = [(percent(first, n), percent(second, n)) for n in range(digits, 6)]
-    return next((pair for pair in pairs if pair[0] != pair[1] or not distinct), pairs[-1])
+    """Two rates as percentages, with at least `digits` decimals and enough to be distinct.
+
+    Rates whose difference is not seen in three decimals are written as equal.
+
+    >>> percents(0.2504, 0.2501), percents(1.0, 0.999999), percents(0.12, 0.34)
+    (('25.04%', '25.01%'), ('100.0%', '100.0%'), ('12.0%', '34.0%'))
+    """
+    pairs = [(percent(first, n), percent(second, n)) for n in range(digits, MAX_PERCENT_DIGITS + 1)]
+    return next((pair for pair in pairs if pair[0] != pair[1] or not distinct), pairs[0])
 
 
 def score_percents(*scores: float) -> tuple[str, ...]:
@@ -216,6 +226,8 @@ def score_percents(*scores: float) -> tuple[str, ...]:
 
     def as_text(score: float, digits: int) -> str:
         distance = min(score, 1.0 - score)
+        if distance == 0.0:
+            return f"{number(100.0 * score, 0)}%"
         more = -2 - math.floor(math.log10(distance)) if 0.0 < distance < 0.01 else 0
         return f"{number(100.0 * score, min(digits + more, MAX_DECIMALS))}%"
 

@@ -77,7 +77,7 @@ def test_a_percentage(rate, shown):
     [
         ((0.107, 0.232), ("10.7%", "23.2%")),
         ((0.46412, 0.46391), ("46.41%", "46.39%")),
-        ((0.5, 0.5), ("50.00000%", "50.00000%")),
+        ((0.5, 0.5), ("50.0%", "50.0%")),
         ((0.0005, 0.0), ("0.05%", "0.0%")),
     ],
 )
@@ -215,3 +215,28 @@ def test_a_moment_does_not_follow_the_language_of_the_machine():
 def test_no_array_of_an_exception_is_shown(shape):
     array = np.array2string(np.linspace(-1e-9, 1.0, 4000).reshape(shape), threshold=9999)
     assert text.without_arrays(f"x in [0, 1],\ngot {array}.") == "x in [0, 1], got [...]."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.46556, 0.36432), (0.49077, 0.47118), (0.2625, 0.26249), (1.23456, 0.9)]
+)
+def test_log_losses_have_equal_digits_and_differ_by_the_printed_change(before, after):
+    change = Estimate(after - before, after - before - 0.003, after - before + 0.003)
+    first, last, difference = text.adding_up(before, after, change)
+    assert [len(loss.partition(".")[2]) for loss in (first, last)] == [4, 4]
+    printed = float(difference.replace("−", "-"))
+    digits = len(difference.partition(".")[2])
+    assert printed == pytest.approx(round(float(last) - float(first), digits), abs=1e-12)
+
+
+@pytest.mark.parametrize("pair", [(1.0, 0.9999999), (0.5, 0.5000001), (0.0, 1e-12)])
+def test_rates_that_differ_by_nothing_are_equal(pair):
+    first, last = text.percents(*pair)
+    assert first == last
+    assert len(first) <= len("100.0%")
+
+
+def test_scores_of_0_and_1_have_no_decimals():
+    written = text.score_percents(0.9999999, 1.0, 0.0)
+    assert written[1:] == ("100%", "0%")
+    assert written[0] != "100%"

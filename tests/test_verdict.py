@@ -545,12 +545,12 @@ def test_equal_losses_are_called_the_same():
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
     changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
     advice = advise(losses, to_best, changes, cells(same))
-    assert advice.reasons[1] in ("Logistic has the same loss.", "Platt scaling has the same loss.")
+    assert advice.reasons[1] in ("Logistic has an equal loss.", "Platt scaling has an equal loss.")
     # The method with the lowest loss is not the simplest.
     losses["spline"] = Estimate(0.6867999999)
     advice = advise(losses, to_best, changes, cells(same))
     (reason,) = advice.reasons
-    assert reason.startswith("Spline has the same loss, and ")
+    assert reason.startswith("Spline has an equal loss, and ")
     assert reason.endswith(" is simpler.")
 
 
@@ -632,7 +632,7 @@ def test_an_interval_whose_ends_read_the_same_has_more_digits():
     changes = {"uncalibrated": Estimate(0.0), "spline": change}
     to_best = {"uncalibrated": Estimate(0.0067), "spline": Estimate(0.0)}
     sentence = advise(losses, to_best, changes, cells(same, n=5000)).sentence
-    assert "change −0.006712, 95% CI −0.006732 to −0.006693" in sentence
+    assert "change −0.0067, 95% CI −0.00673 to −0.00669" in sentence
 
 
 def counted(*parts: tuple[float, int, int]) -> ScoreCells:
@@ -948,3 +948,14 @@ def test_a_view_that_gets_worse_is_said_with_the_best_method_of_that_view():
     said = verdict.after(methods[key].label, analysis.verdict)
     assert said.startswith("After Vector scaling: ")
     assert "Not calibrated" not in said
+
+
+def test_a_difference_in_the_seventh_decimal_is_equal():
+    losses = {"uncalibrated": Estimate(0.6), "platt": Estimate(0.5), "beta": Estimate(0.4999999)}
+    tiny = Estimate(1e-7, 0.5e-7, 1.5e-7)
+    to_best = dict.fromkeys(losses, tiny) | {"beta": Estimate(0.0)}
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
+    advice = recommend("platt", losses, to_best, changes, cells(same))
+    said = " ".join((advice.sentence, *advice.reasons))
+    assert not re.search(r"0\.000000\d", said)
+    assert "equal" in said

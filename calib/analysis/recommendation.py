@@ -30,8 +30,9 @@ LEAST_OF_AN_OUTCOME = 30
 # If rows with a score of exactly 0 or 1 that were wrong cause at least this share of the variance
 # of a change of log loss, its interval depends on how log loss clips such scores.
 MIN_DRIVING_SHARE = 0.5
-# Smaller differences are not visible in any printed digit.
-MIN_VISIBLE_DIFFERENCE = 5e-9
+# Smaller differences of log losses are not visible in five decimals: the losses are equal.
+MIN_VISIBLE_DIFFERENCE = 5e-6
+MAX_DIFFERENCE_DIGITS = 5
 BEST_BY_CHANCE = "With few rows the method with the lowest loss is often best by chance"
 # This says in words what `choose` does.
 RULE = (
@@ -148,7 +149,7 @@ def _why_not_best(
     simpler = CALIBRATORS[chosen].simplicity < CALIBRATORS[best].simplicity
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
-        return f"{best_name} has the same loss{and_simpler}."
+        return f"{best_name} has an equal loss{and_simpler}."
     lower = _size(difference)
     compared = f"{best_name} is lower by {lower}{_bounds_text(difference, level)}."
     if not by_stack:
@@ -195,10 +196,10 @@ def advice_sentence(
     if chosen == "uncalibrated":
         return f"Keep the uncalibrated scores: no calibrator clearly lowers {loss}."
     before, after = (losses[key].value for key in ("uncalibrated", chosen))
-    numbers = " → ".join(adding_up(before, after, change, _digits(change)))
+    first, last, difference = adding_up(before, after, change, _digits(change))
     return (
-        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} {numbers} "
-        f"(change {interval_text(change, level)})."
+        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} {first} → {last} "
+        f"(change {difference}{_bounds_text(change, level)})."
     )
 
 
@@ -211,7 +212,7 @@ def _runner_up(
     second = lowest_first({key: losses[key] for key in others})[0]
     first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
     if _is_same(difference):
-        return [f"{next_one.short_label} has the same loss."]
+        return [f"{next_one.short_label} has an equal loss."]
     if difference.low > 0.0:
         finding = "significantly worse"
     else:
@@ -238,12 +239,18 @@ def _digits(change: Estimate) -> int:
     digits = decimals(change)
     if number(change.low, digits) != number(change.high, digits):
         return digits
-    return decimals(change, most=8)
+    return decimals(change, most=MAX_DIFFERENCE_DIGITS)
 
 
 def interval_text(change: Estimate, confidence: float) -> str:
     """A change with its interval, and the digits that these support."""
     return f"{signed(change.value, _digits(change))}{_bounds_text(change, confidence)}"
+
+
+def change_text(before: float, after: float, change: Estimate, confidence: float) -> str:
+    """The change of two log losses as they are printed, with its interval."""
+    difference = adding_up(before, after, change, _digits(change))[2]
+    return f"{difference}{_bounds_text(change, confidence)}"
 
 
 def _bounds_text(change: Estimate, confidence: float) -> str:

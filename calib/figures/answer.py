@@ -17,7 +17,7 @@ from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
-from calib.analysis.recommendation import interval_text
+from calib.analysis.recommendation import change_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
 from calib.calibrators import CALIBRATORS
@@ -337,7 +337,7 @@ def summary(analysis: Analysis, pixels: int = SUMMARY_WIDTHS[1]) -> str:
 
 def recommended_plan(plan: PlanChoice) -> str:
     """The plan for scores that changed, with the held-out log loss of the rows since then."""
-    before, after = text.adding_up(plan.losses[""], plan.loss.value, plan.change)
+    before, after, _ = text.adding_up(plan.losses[""], plan.loss.value, plan.change)
     return (
         '<div class="recommended"><p class="eyebrow">Recommended · log loss on unseen rows since '
         f"{text.day_words(plan.since)}, lower is better</p>"
@@ -347,17 +347,21 @@ def recommended_plan(plan: PlanChoice) -> str:
 
 def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:
     """The evidence for a plan, in sentences."""
+    change = change_text(plan.losses[""], plan.loss.value, plan.change, level)
     said = [
-        f"Change {interval_text(plan.change, level)}; each row is scored by what was chosen "
-        "without it: the day, the slice and the plan."
+        f"Change {change}; each row is scored by what was chosen without it: the day, the slice "
+        "and the plan."
     ]
+    first, last = (text.day_words(day) for day in (plan.since_low, plan.since_high))
+    if first != last:
+        said.append(f"The change began between {first} and {last} (95% likelihood interval).")
     names = {
         "all rows": "the calibrator of all rows",
         "rows since": "one of all rows since then",
         "slice since": "one of the slice since then",
     }
     others = [
-        f"{names[kind]} {text.number(loss, 3)}"
+        f"{names[kind]} {text.number(loss)}"
         for kind, loss in plan.losses.items()
         if kind and kind != plan.plan.kind
     ]
@@ -393,7 +397,7 @@ def recommended(analysis: Analysis) -> str:
         sentence = escape(analysis.recommendation.sentence)
         return f'<div class="recommended sentence"><h3>{sentence}</h3></div>'
     ranked = ranked_results(analysis)
-    before, after = text.adding_up(
+    before, after, _ = text.adding_up(
         ranked["uncalibrated"].metrics["log_loss"].value,
         ranked[result.key].metrics["log_loss"].value,
         ranked[result.key].differences["log_loss"],
@@ -460,8 +464,10 @@ def evidence(analysis: Analysis) -> list[str]:
     result, reasons = advised(analysis), analysis.recommendation.reasons
     if result is None:
         return list(reasons)
-    change = ranked_results(analysis)[result.key].differences["log_loss"]
-    sentences = [f"Change {interval_text(change, analysis.settings.confidence_level)}.", *reasons]
+    ranked, level = ranked_results(analysis), analysis.settings.confidence_level
+    losses = (ranked[key].metrics["log_loss"].value for key in ("uncalibrated", result.key))
+    change = change_text(*losses, ranked[result.key].differences["log_loss"], level)
+    sentences = [f"Change {change}.", *reasons]
     still = analysis.after is not None and analysis.after.answer == "not calibrated"
     # The scores of all classes can get better while those of the shown view get worse.
     worse = analysis.multiclass is not None and still

@@ -294,11 +294,11 @@ def clipping_chart(clipping: Clipping) -> Chart:
 
 def _clipping_title(clipping: Clipping) -> str:
     """The losses of the best bound and of the calibrator."""
-    clipped = f"Log loss is {number(clipping.best.log_loss.value, 3)} clipped"
+    clipped = f"Log loss is {number(clipping.best.log_loss.value)} clipped"
     if clipping.calibrator == "uncalibrated":
-        return f"{clipped}, {number(clipping.uncalibrated.value, 3)} unclipped"
+        return f"{clipped}, {number(clipping.uncalibrated.value)} unclipped"
     name = CALIBRATORS[clipping.calibrator].short_label
-    return f"{clipped}, {number(clipping.calibrated.value, 3)} after {name}"
+    return f"{clipped}, {number(clipping.calibrated.value)} after {name}"
 
 
 def _over_parameter(x: PanelAxis, loss: PanelAxis, below: PanelAxis | None = None) -> Panels:

@@ -1,7 +1,5 @@
 """The badge and the numbers of an answer whose slices or periods do not hold."""
 
-from dataclasses import replace
-
 import pytest
 
 import calib
@@ -9,7 +7,6 @@ from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import choose_plan
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
-from calib.numerics.estimate import Estimate
 
 WRONG, RIGHT = Held("ink", "slice", 4, 5), Held("ink", "slice", 0, 5)
 MONTHS = Held("day", "month", 1, 12)
@@ -67,5 +64,3 @@ def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
     made = answer.recommended_plan(plan)
     before, after = made.split("<span>")[1].removesuffix("</h3></div>").split(" → </span>")
     assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
-    fixed = replace(plan, change=Estimate(0.0, 0.0, 0.0))
-    assert answer.recommended_plan(fixed)

@@ -135,7 +135,7 @@ def test_slices_with_evidence_of_miscalibration_are_marked(report):
     (table,) = slice_tables(forged)
     assert [cells[0].marked for cells in table.rows] == [False, True, False][: len(table.rows)]
     (section,) = (section for section in sections(forged) if section.title == "Slices")
-    assert "rows of a table are marked if the verdict's tests find" in section.blocks[0].text
+    assert "a row of a table marked, if the verdict's tests find" in section.blocks[0].text
     assert f"**{table.rows[1][0].text}**" in table.markdown()
 
 

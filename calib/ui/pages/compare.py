@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import RULE, interval_text
+from calib.analysis.recommendation import RULE, change_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
@@ -230,9 +230,9 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     change = results[key].differences["log_loss"]
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
-    numbers = " → ".join(adding_up(before, after, change))
-    interval = interval_text(change, analysis.settings.confidence_level)
-    said = f"{loss} on unseen rows {numbers}, change {interval}"
+    first, last, _ = adding_up(before, after, change)
+    changed = change_text(before, after, change, analysis.settings.confidence_level)
+    said = f"{loss} on unseen rows {first} → {last}, change {changed}"
     name = method_label(key)
     # Calibrators of whole rows, and a stack, have no number of parameters.
     n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)
@@ -375,7 +375,7 @@ def models_finding(comparison: ModelComparison, method: str) -> str:
     if change.low <= 0.0:
         return (
             f"{joined(list(losses))} are not significantly different in {loss} "
-            f"({interval_text(change, at)})"
+            f"({change_text(change, at)})"
         )
     size, digits = number(change.value, decimals(change)), decimals(change)
     bounds = interval(change, digits)

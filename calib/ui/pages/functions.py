@@ -65,7 +65,7 @@ def body(session: Session, model: state.Model) -> None:
     if findings.detail:
         st.markdown(plain(findings.detail))
     if session.is_matrix:
-        st.info(VIEW_NOTE)
+        st.info(f"{VIEW_NOTE} {plain(analysis.recommendation.sentence)}")
     if reason := words.too_few(analysis):
         st.info(reason)
         return
