@@ -148,15 +148,17 @@ def _finding(analysis: Analysis, parts: Parts) -> str:
         mean, rate = text.percents(cells.mean_score, cells.base_rate)
         since = text.day_words(parts.plan.since)
         return f"Since {since} they average {mean}, but {rate} {analysis.words.positive}."
-    if verdict.answer != "no evidence" or not verdict.finding:
+    if not verdict.finding and verdict.sentence != f"{verdict.heading}.":
         # A report of an earlier version has the sentence as a whole.
-        return verdict.finding or verdict.sentence
+        return verdict.sentence
+    if verdict.answer != "no evidence":
+        return verdict.finding
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     on_average = f"{predicted} is {mean}, {observed} {rate}."
     if parts.wrong:
         return f"{on_average} But {wrong_parts(parts.wrong)}."
-    return f"{on_average} {verdict.finding}"
+    return f"{on_average} {verdict.finding}".rstrip()
 
 
 def wrong_parts(held: Sequence[Held]) -> str:
@@ -465,8 +467,8 @@ def evidence(analysis: Analysis) -> list[str]:
     if result is None:
         return list(reasons)
     ranked, level = ranked_results(analysis), analysis.settings.confidence_level
-    losses = (ranked[key].metrics["log_loss"].value for key in ("uncalibrated", result.key))
-    change = change_text(*losses, ranked[result.key].differences["log_loss"], level)
+    before, after = (ranked[key].metrics["log_loss"].value for key in ("uncalibrated", result.key))
+    change = change_text(before, after, ranked[result.key].differences["log_loss"], level)
     sentences = [f"Change {change}.", *reasons]
     still = analysis.after is not None and analysis.after.answer == "not calibrated"
     # The scores of all classes can get better while those of the shown view get worse.

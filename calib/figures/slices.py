@@ -91,8 +91,8 @@ def slice_chart(
     limits = _limits(gaps, shown)
     whole = [-0.5, len(shown) - 0.5]
     marked = np.zeros(len(shown), dtype=np.bool_)
-    for table in (tests or {}).values():
-        marked |= table.significant(SIGNIFICANCE)[shown]
+    for judged in (tests or {}).values():
+        marked |= judged.significant(SIGNIFICANCE)[shown]
     subjects = [method(key, recommended) for key in gaps]
     step = min(0.32, 0.9 / len(gaps))
     rows = [np.arange(len(shown)) + step * (i - (len(gaps) - 1) / 2) for i in range(len(gaps))]

@@ -91,13 +91,13 @@ def search(rows: TimedRows) -> Found | None:
     if likelihood is None:
         return None
     since = Domain("rows since", likelihood.day)
-    domains = {"all rows": Domain("all rows"), "rows since": since}
+    domains: dict[PlanKind, Domain] = {"all rows": Domain("all rows"), "rows since": since}
     if (hit := _hit_slice(rows, since)) is not None:
         domains["slice since"] = hit
     inside = since.of(rows)
     outcome, weights = rows.view.outcome[inside], rows.view.weights[inside]
-    scores = {"": rows.view.score, "all rows": rows.advised}
-    for kind in ("rows since", "slice since"):
+    scores: dict[str, FloatArray] = {"": rows.view.score, "all rows": rows.advised}
+    for kind in KINDS[1:]:
         if kind in domains:
             made = held_out_scores(rows, domains[kind])
             if made is None:
@@ -105,8 +105,8 @@ def search(rows: TimedRows) -> Found | None:
             else:
                 scores[kind] = made
     losses = {
-        kind: float(np.average(row_log_loss(outcome, made[inside]), weights=weights))
-        for kind, made in scores.items()
+        name: float(np.average(row_log_loss(outcome, made[inside]), weights=weights))
+        for name, made in scores.items()
     }
     best = min(domains, key=lambda kind: (losses[kind], KINDS.index(kind)))
     return Found(likelihood, domains, losses, domains[best])
@@ -123,8 +123,10 @@ def _likelihood(rows: TimedRows) -> DayLikelihood | None:
     if any_error.ratio.max() < MIN_RATIO:
         return None
     before = day < any_error.day
-    parts = (part[before] for part in (score, *by_outcome))
-    if day_likelihood(np.zeros(before.sum(), int), *parts, 1).ratio[0] > MIN_RATIO_BEFORE:
+    whole = np.zeros(int(before.sum()), dtype=np.int64)
+    y, n = (part[before] for part in by_outcome)
+    upto = day_likelihood(whole, score[before], y, n, 1)
+    if upto.ratio[0] > MIN_RATIO_BEFORE:
         return any_error
     # Scores that are right before locate the day better.
     found = day_likelihood(day, score, *by_outcome, len(rows.days))

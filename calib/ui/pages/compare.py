@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import RULE, change_text
+from calib.analysis.recommendation import RULE, change_text, interval_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
@@ -375,7 +375,7 @@ def models_finding(comparison: ModelComparison, method: str) -> str:
     if change.low <= 0.0:
         return (
             f"{joined(list(losses))} are not significantly different in {loss} "
-            f"({change_text(change, at)})"
+            f"({interval_text(change, at)})"
         )
     size, digits = number(change.value, decimals(change)), decimals(change)
     bounds = interval(change, digits)
