@@ -24,7 +24,7 @@ class Condition:
     Raises
     ------
     ExportError
-        If the day is no date, or a name or the value has characters that code cannot hold.
+        If the day is not a date, or a name or the value has characters that code cannot hold.
 
     Examples
     --------
@@ -39,10 +39,10 @@ class Condition:
 
     def __post_init__(self) -> None:
         try:
-            known = date.fromisoformat(self.since).isoformat() == self.since
+            is_day = date.fromisoformat(self.since).isoformat() == self.since
         except ValueError:
-            known = False
-        if not known:
+            is_day = False
+        if not is_day:
             raise ExportError(f"since must be a day such as 2026-05-01, got {self.since!r}.")
         for text in (self.time, self.column, self.value):
             # Databases differ in how a quote or a backslash is written within a text.

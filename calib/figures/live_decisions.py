@@ -128,7 +128,7 @@ def _printed(made: Mapping[str, Counted], key: str, expected: FloatArray) -> dic
         "flagged": one.flagged,
         "missed": one.missed,
         "alarms": one.false_alarms,
-        "found": one.found,
+        "found": one.detected,
         "expected": to_digits(expected, one.digits),
     }
     printed = {
@@ -142,12 +142,12 @@ def _printed(made: Mapping[str, Counted], key: str, expected: FloatArray) -> dic
 def _worked_out(one: Counted, n_rows: int, ratios: FloatArray) -> list[str]:
     """The net benefit of the printed counts at the stops of a hand, as a sum."""
     said = []
-    for found, alarms, digits, ratio in zip(
-        one.found, one.false_alarms, one.digits, ratios, strict=True
+    for detected, alarms, digits, ratio in zip(
+        one.detected, one.false_alarms, one.digits, ratios, strict=True
     ):
         weight = rounded(1.0 / ratio, 3)
-        benefit = number((found - weight * alarms) / n_rows, 3)
-        parts = f"({number(found, digits)} − {significant(weight)} × {number(alarms, digits)})"
+        benefit = number((detected - weight * alarms) / n_rows, 3)
+        parts = f"({number(detected, digits)} − {significant(weight)} × {number(alarms, digits)})"
         said.append(f"{parts} / {count(n_rows)} = {benefit}")
     return said
 

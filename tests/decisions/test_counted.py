@@ -37,7 +37,7 @@ def test_each_method_is_counted_by_its_own_outcomes_at_every_stop(ten_digits, co
         assert printed["flagged"][stop] == now[key].flagged[0]
         assert printed["missed"][stop] == now[key].missed[0]
         exact = error_shares(ten_digits.cells[key], np.array(data["thresholds"]))
-        np.testing.assert_allclose(printed["found"], 1000 * exact.found, atol=0.5 + 1e-6)
+        np.testing.assert_allclose(printed["found"], 1000 * exact.detected, atol=0.5 + 1e-6)
         np.testing.assert_allclose(printed["missed"], 1000 * exact.missed, atol=0.5 + 1e-6)
         np.testing.assert_allclose(
             printed["flagged"], printed["found"] + printed["alarms"], rtol=1e-12

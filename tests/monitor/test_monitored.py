@@ -436,7 +436,7 @@ def test_one_row_of_each_cluster_is_tested(texts):
     result = calib.monitor(given, time="day")
     assert (result.n_rows, result.n_in_clusters) == (1200, 4800)
     texts(result.notes[0])
-    # Neither the order of the rows nor the names of the clusters make a difference.
+    # The order of the rows and the names of the clusters make no difference.
     order = np.random.default_rng(1).permutation(6000)
     moved = calib.Predictions.from_arrays(
         outcome[order],
@@ -455,7 +455,7 @@ def test_calibrated_clusters_raise_false_alarms_only_if_all_rows_count():
         for name, clusters in (("one row of each", group), ("all rows", None)):
             given = calib.Predictions.from_arrays(outcome, score, group=clusters, columns=columns)
             alarms[name] += bool(calib.monitor(given, time="day").episodes)
-    # Of 60 monitors, at most 3 are expected to have a false alarm; 8 has a probability below 0.01.
+    # At most 3 of 60 monitors are expected to have a false alarm; 8 has a probability below 0.01.
     assert alarms["one row of each"] < 8
     assert alarms["all rows"] > 30
 

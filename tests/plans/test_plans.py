@@ -30,7 +30,7 @@ def test_the_prepaid_rows_since_may_are_calibrated(churn):
     assert found.since == date(2026, 5, 1)
     assert date(2026, 4, 28) <= found.since_low <= found.since <= found.since_high
     assert found.since_high <= date(2026, 5, 4)
-    # What the page advised, and a fit of all rows since the change.
+    # The page advised these: a fit of all rows, and one of all rows since the change.
     assert found.losses["all rows"] == pytest.approx(0.4844, abs=1e-4)
     assert found.losses["rows since"] == pytest.approx(0.4783, abs=1e-4)
     assert found.loss.value <= 0.4713

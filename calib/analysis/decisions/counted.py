@@ -24,7 +24,7 @@ class Counted(Locked):
 
     Attributes
     ----------
-    found, false_alarms, missed : ndarray
+    detected, false_alarms, missed : ndarray
         Positive rows that are flagged, negative rows that are flagged, and positive rows that are
         not.
     digits : ndarray
@@ -33,7 +33,7 @@ class Counted(Locked):
         Cost of these numbers of missed positives and false alarms.
     """
 
-    found: FloatArray
+    detected: FloatArray
     false_alarms: FloatArray
     missed: FloatArray
     digits: IntArray
@@ -42,7 +42,7 @@ class Counted(Locked):
     @property
     def flagged(self) -> FloatArray:
         """Flagged rows: the sum of the two printed numbers."""
-        return self.found + self.false_alarms
+        return self.detected + self.false_alarms
 
     def replaced(self, at: int, other: Counted) -> Counted:
         """These numbers, with the only ones of another at one threshold."""
@@ -111,11 +111,11 @@ def _at(
 ) -> dict[str, Counted]:
     made = {}
     for key, part in errors.items():
-        found, alarms, missed = (
+        detected, alarms, missed = (
             to_digits(n_rows * share, digits)
-            for share in (part.found, part.false_alarms, part.missed)
+            for share in (part.detected, part.false_alarms, part.missed)
         )
-        made[key] = Counted(found, alarms, missed, digits.copy(), miss * missed + alarm * alarms)
+        made[key] = Counted(detected, alarms, missed, digits.copy(), miss * missed + alarm * alarms)
     return made
 
 

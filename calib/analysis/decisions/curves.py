@@ -105,14 +105,14 @@ class ErrorShares(Locked):
     missed, false_alarms : ndarray
         False negatives and false positives, divided by the weight of all rows. Costs are linear in
         both.
-    found : ndarray
+    detected : ndarray
         True positives, divided by the same weight.
     """
 
     threshold: FloatArray
     missed: FloatArray
     false_alarms: FloatArray
-    found: FloatArray
+    detected: FloatArray
 
 
 def error_shares(cells: ScoreCells, threshold: FloatArray) -> ErrorShares:

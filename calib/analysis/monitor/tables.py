@@ -229,9 +229,9 @@ def _interval(
     observed: FloatArray, rows: FloatArray, confidence_level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson interval of observed rates; NaN without rows."""
-    known = rows > 0.0
+    has_rows = rows > 0.0
     ends = np.full((2, len(rows)), np.nan)
-    ends[:, known] = wilson_interval(observed[known], rows[known], confidence_level)
+    ends[:, has_rows] = wilson_interval(observed[has_rows], rows[has_rows], confidence_level)
     return ends[0], ends[1]
 
 

@@ -141,23 +141,23 @@ def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> 
     >>> odds = score / (1 - score) * np.where(late, 2.5, 1.0)
     >>> y = rng.random(6000) < odds / (1 + odds)
     >>> rows = calib.Predictions.from_arrays(y, score, columns={"plan": plan, "day": day})
-    >>> found = choose_plan(rows, calib.analyze(rows, {"methods": ("logistic",)}), "day")
-    >>> found.plan.kind, found.plan.value, str(found.since), found.change.high < 0
+    >>> chosen = choose_plan(rows, calib.analyze(rows, {"methods": ("logistic",)}), "day")
+    >>> chosen.plan.kind, chosen.plan.value, str(chosen.since), chosen.change.high < 0
     ('slice since', 'month', '2026-03-01', True)
     """
     if not _suits(predictions, analysis, time):
         return None
     rows = _timed(predictions, analysis, time)
-    found = search(rows)
-    if found is None:
+    result = search(rows)
+    if result is None:
         return None
-    inside, scores = Domain("rows since", found.likelihood.day).of(rows), _procedure(rows)
+    inside, scores = Domain("rows since", result.likelihood.day).of(rows), _procedure(rows)
     view = rows.view.rows(inside)
     loss = row_log_loss(view.outcome, scores[inside])
     level = analysis.settings.confidence_level
     calibrator = None
-    if found.best.kind != "all rows":
-        calibrator = fit(rows.view.rows(found.best.of(rows)), rows.create)
+    if result.best.kind != "all rows":
+        calibrator = fit(rows.view.rows(result.best.of(rows)), rows.create)
     words = view_words(analysis.settings.view, answers=analysis.has_answers)
 
     def cells_of(chosen: BoolArray, score: FloatArray) -> ScoreCells:
@@ -172,14 +172,14 @@ def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> 
     before, now, after = (judge(part, words=words) for part in cells)
 
     days = rows.days.astype(object)
-    ends = np.flatnonzero(found.likelihood.inside())
+    ends = np.flatnonzero(result.likelihood.inside())
     return PlanChoice(
-        plan=_plan(found.best, rows, analysis),
+        plan=_plan(result.best, rows, analysis),
         calibrator=calibrator,
-        since=days[found.likelihood.day],
+        since=days[result.likelihood.day],
         since_low=days[ends[0]],
         since_high=days[ends[-1]],
-        losses=found.losses,
+        losses=result.losses,
         loss=mean_estimate(loss, view, level),
         change=mean_estimate(loss - row_log_loss(view.outcome, view.score), view, level),
         before=before,
@@ -257,13 +257,13 @@ def _procedure(rows: TimedRows) -> FloatArray:
     for fold in np.unique(rows.fold):
         scored = rows.fold == fold
         training, held_out = rows.rows(~scored), rows.rows(scored)
-        found = search(training)
+        result = search(training)
         # Without a change, the advice for all rows is kept.
-        if found is None or found.best.kind == "all rows":
+        if result is None or result.best.kind == "all rows":
             scores[scored] = held_out.advised
             continue
-        fitted = fit(training.view.rows(found.best.of(training)), rows.create)
-        inside = found.best.of(held_out)
+        fitted = fit(training.view.rows(result.best.of(training)), rows.create)
+        inside = result.best.of(held_out)
         of_fold = held_out.view.score.copy()
         if fitted is not None:
             of_fold[inside] = fitted.predict(of_fold[inside])

@@ -73,7 +73,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class ChangeSearch:
     """The change of some rows, the plans that fit it, their held-out losses, and the best plan.
 
     `losses` are means over the rows since the change, of the scores ("") and of each plan.
@@ -85,7 +85,7 @@ class Found:
     best: Domain
 
 
-def search(rows: TimedRows) -> Found | None:
+def search(rows: TimedRows) -> ChangeSearch | None:
     """Choose a plan for some rows, or None if they have no change."""
     likelihood = _likelihood(rows)
     if likelihood is None:
@@ -109,7 +109,7 @@ def search(rows: TimedRows) -> Found | None:
         for name, made in scores.items()
     }
     best = min(domains, key=lambda kind: (losses[kind], KINDS.index(kind)))
-    return Found(likelihood, domains, losses, domains[best])
+    return ChangeSearch(likelihood, domains, losses, domains[best])
 
 
 def _likelihood(rows: TimedRows) -> DayLikelihood | None:
@@ -129,8 +129,8 @@ def _likelihood(rows: TimedRows) -> DayLikelihood | None:
     if upto.ratio[0] > MIN_RATIO_BEFORE:
         return any_error
     # Scores that are right before locate the day better.
-    found = day_likelihood(day, score, *by_outcome, len(rows.days))
-    return found if found.day else any_error
+    located = day_likelihood(day, score, *by_outcome, len(rows.days))
+    return located if located.day else any_error
 
 
 def _hit_slice(rows: TimedRows, since: Domain) -> Domain | None:

@@ -86,7 +86,7 @@ from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
-# Of many rows, the slices of one column take as long as the analysis.
+# The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
