@@ -1,5 +1,7 @@
 """Files that raise questions: what is asked, and what a person's answers make of the rows."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from calib.ui.controls import data_menu, uploaders
@@ -166,3 +168,25 @@ def test_folds_of_the_file_are_used_and_said_where_methods_are_compared(texts):
 def protocol(app):
     """How the held-out scores were made, which Compare explains under a question mark."""
     return " ".join(each.proto.help for each in app.caption)
+
+
+def test_beside_a_question_no_button_is_in_colour():
+    home = np.array([int(line[0]) for line in LINES])
+    scores = np.array([float(line[2:]) for line in LINES])
+    games = {"prob1": scores, "won1": home, "prob2": 1.0 - scores, "won2": 1 - home}
+    app = start("Data", pd.DataFrame(games), m="platt")
+    assert headings(app)[1].endswith("answer one question to see the result")
+    asked = [one for one in app.button if one.key.startswith("repair_")]
+    assert len(asked) > 2
+    assert {one.proto.type for one in asked} == {"secondary"}
+
+
+def test_a_question_on_another_page_stands_alone_and_leads_to_the_columns():
+    """Class columns without names, whose view could be chosen only after the answer."""
+    scores = np.array([float(line[2:]) for line in LINES])
+    kinds = np.array(["ant", "bee", "cow"])[np.arange(len(scores)) % 3]
+    columns = {str(k): part for k, part in enumerate((scores / 2, scores / 2, 1.0 - scores))}
+    app = start("Overview", pd.DataFrame({**columns, "y": kinds}), m="temperature")
+    assert [one.key for one in app.button if one.key.startswith("choose_")]
+    assert not [one for one in app.segmented_control if one.key == "view_kind"]
+    assert any("first rows" in one.proto.label for one in app.get("page_link"))
