@@ -1,16 +1,18 @@
 """Problem and InputError: what is wrong with a file, where, and how to repair it.
 
-Sentences are safe as Markdown: text from a file is shortened, stripped of backticks and control
+A problem is a code, facts and a repair. Its sentence is written from the facts (`sentences.py`),
+and is safe as Markdown: text from a file is shortened, stripped of backticks and control
 characters, and put in backticks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from calib.loading import sentences
 from calib.loading.file_options import ColumnMapping
 
 MAX_WRITTEN_LABELS = 8  # More labels are abbreviated in a sentence.
@@ -49,18 +51,27 @@ class Guess:
 class Problem:
     """An error, question, warning or note about a file. Rows with an error cannot be used.
 
-    `code` is a short, stable name, such as "percent". `sentence` says what is wrong, where (with
-    row numbers as in a spreadsheet), and how to repair it. `repair` is the mapping after the
-    repair, and `repair_label` the text of its button. `choices` are the possible answers, if only a
-    person can know which is right.
+    `key` names the sentence in the table of `sentences.py`, and `facts` are written in it. `repair`
+    is the mapping after the repair, and `repair_label` the text of its button. `choices` are the
+    possible answers, if only a person can know which is right.
     """
 
     severity: Severity
-    code: str
-    sentence: str
+    key: str
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
     repair: ColumnMapping | None = None
     repair_label: str = ""
     choices: tuple[Choice, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """A short, stable name, such as "percent"."""
+        return self.key.partition(".")[0]
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, where (with row numbers as in a spreadsheet), and how to repair it."""
+        return sentences.sentence(self.key, self.facts)
 
     def answers(self, mapping: ColumnMapping | None) -> list[Mapping[str, Any]]:
         """The arguments of `calib.load` to change in this mapping, for each possible repair."""
@@ -96,9 +107,10 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> refusal = InputError([error("empty", "The file is empty.")])
-    >>> str(refusal), refusal.problems[0].code
-    ('The file is empty.', 'empty')
+    >>> refusal = InputError([error("folds", column="k", n=1, most=20)])
+    >>> refusal.problems[0].code, str(refusal)
+    ('folds', 'The fold column `k` has 1 value; cross-fitting takes 2 to 20 folds. Choose another \
+column, or none.')
     """
 
     def __init__(
@@ -129,16 +141,37 @@ class InputWarning(UserWarning):
         super().__init__(message)
 
 
-error = partial(Problem, "error")
-question = partial(Problem, "question")
-warning = partial(Problem, "warning")
-note = partial(Problem, "note")
+def problem(
+    severity: Severity,
+    key: str,
+    text: Any = "",
+    repair: Any = None,
+    label: Any = "",
+    choices: Any = (),
+    **facts: Any,
+) -> Problem:
+    """Make a problem of a key and its facts.
+
+    It can have a `repair`, which is a ColumnMapping, with the `label` of its button, and `choices`.
+    They are not typed, because facts of many types are given as one dictionary.
+    """
+    if text:
+        facts["text"] = text
+    # A process that reads a file returns its problems as JSON, which has lists and no tuples.
+    plain = {name: [*fact] if isinstance(fact, tuple) else fact for name, fact in facts.items()}
+    return Problem(severity, key, plain, repair, label if repair else "", tuple(choices))
 
 
-def ignoring(mapping: ColumnMapping, role: str) -> tuple[ColumnMapping, str]:
-    """The mapping without the column of a role, and the text of the button for it."""
+error = partial(problem, "error")
+question = partial(problem, "question")
+warning = partial(problem, "warning")
+note = partial(problem, "note")
+
+
+def ignoring(mapping: ColumnMapping, role: str) -> dict[str, Any]:
+    """The repair that leaves out the column of a role, and the text of the button for it."""
     removed: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
-    return replace(mapping, **removed), f"Ignore the {role} column"
+    return {"repair": replace(mapping, **removed), "label": f"Ignore the {role} column"}
 
 
 def written_argument(name: str, value: object) -> str:
@@ -153,6 +186,6 @@ def written_argument(name: str, value: object) -> str:
     return f"{name}={value!r}"
 
 
-def refuse(code: str, sentence: str) -> InputError:
+def refuse(key: str, text: Any = "", **facts: Any) -> InputError:
     """Make an error about the whole file."""
-    return InputError([error(code, sentence)])
+    return InputError([error(key, text, **facts)])

@@ -6,7 +6,7 @@ Only the counts are returned. No other package imports engines.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,8 +20,9 @@ from calib.data.progress import Progress
 from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
 from calib.loading.building.from_rows import column_guess, refused_guess
-from calib.loading.checking.outcomes import few_rows, other_rate
-from calib.loading.checking.scores import constant, labels_only, swapped
+from calib.loading.checking.outcomes import class_problems
+from calib.loading.checking.rows import ALL_ROWS
+from calib.loading.checking.scores import ScoreFacts, score_problems
 from calib.loading.file_options import ColumnMapping, CountedColumns, option
 from calib.loading.loader import mapping_of, takes, with_arguments
 from calib.loading.name_patterns import PLAIN_PAIRS
@@ -163,7 +164,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     try:
         singles, pairs = singles_and_pairs(options.slices, options.time)
     except ValueError as error:
-        raise refuse("slices", str(error)) from None
+        raise refuse("slices", message=str(error)) from None
     mapping = mapping_of(options, slices=singles)
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         mapping = replace(mapping, score=mapping.score[0])
@@ -175,7 +176,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     one_score = not isinstance(mapping.score, tuple)
     view = options.view or ("class:1" if one_score else "top:1")
     if one_score and view != "class:1":
-        raise refuse("view", f"view={options.view!r} needs one score column per class: `score`.")
+        raise refuse("view.one-score", view=options.view)
     steps = Steps()
     roles = {name: role for name, role in mapping.columns().items() if role in NAME_ROLES}
     with opened(source, options.table, roles) as (rows, source_name, engine):
@@ -195,7 +196,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
             counted = counter.count(name=name, view_key=view, max_scores=options.max_scores)
             remarks = (
                 *(guess.sentence for guess in guesses),
-                *_remarks(counted, screened, mapping, counter.warnings.values()),
+                *_remarks(counted, screened, counter.warnings.values()),
             )
             return replace(counted, noticed={"": remarks} if remarks else {})
 
@@ -212,48 +213,48 @@ def _check_positive(screened: ScreenedRows, mapping: ColumnMapping) -> None:
 
 
 def _remarks(
-    counted: Aggregate, screened: ScreenedRows, mapping: ColumnMapping, warnings: Iterable[Problem]
+    counted: Aggregate, screened: ScreenedRows, warnings: Iterable[Problem]
 ) -> tuple[str, ...]:
     """Sentences of the Data page about rows that are usable but can be misleading.
 
     A class with a single row is not refused, because counts of other rows may be added later.
     """
     problems = [*screened.warnings, *warnings]
-    if isinstance(mapping.score, str):
+    if screened.of_outcome is not None:
         stratum = counted.table.stratum
         all_rows = np.flatnonzero(counted.strata.part[stratum] == 0)
         cells = counted.table.pick(all_rows)
-        known_positive = replace(mapping, positive=mapping.positive or counted.positive_name)
-        problems += _row_problems(cells, counted.strata.test[stratum[all_rows]])
-        problems += _score_problems(cells, known_positive, sure=screened.sure)
+        parts = _part_counts(cells, counted.strata.test[stratum[all_rows]])
+        problems += class_problems(screened.of_outcome, parts)
+        problems += score_problems(screened.of_outcome, _score_facts(cells))
     return tuple(problem.sentence for problem in problems)
 
 
-def _row_problems(cells: CellTable, test: IntArray) -> Iterator[Problem]:
-    names = {NONE: "the rows", 0: "the calibration rows", 1: "the test rows"}
-    for value, part in names.items():
-        in_part = test == value
-        total = int(cells.rows[in_part].sum())
-        n_positive = int(cells.rows[in_part & cells.outcome].sum())
-        if 0 < n_positive < total:
-            yield from few_rows(part, total, min(n_positive, total - n_positive))
+def _part_counts(cells: CellTable, test: IntArray) -> dict[str, tuple[int, int]]:
+    """The rows of each part, and how many of them are positive."""
+    names = {NONE: ALL_ROWS, 0: "the calibration rows", 1: "the test rows"}
+    return {
+        part: (int(cells.rows[test == value].sum()), int(cells.rows[of_part & cells.outcome].sum()))
+        for value, part in names.items()
+        if (of_part := test == value).any()
+    }
 
 
-def _score_problems(cells: CellTable, mapping: ColumnMapping, *, sure: bool) -> Iterator[Problem]:
-    low, high = float(cells.low.min()), float(cells.high.max())
-    if low == high:
-        yield constant(mapping, low)
-        return
+def _score_facts(cells: CellTable) -> ScoreFacts:
+    score, rows = cells.score_sum / cells.weight, cells.rows.astype(np.float64)
+    right = None
     if ((cells.low == cells.high) & np.isin(cells.low, (0.0, 1.0))).all():
         code = 2 * cells.outcome.astype(np.int64) + cells.low.astype(np.int64)
-        counts = np.bincount(code, cells.rows, minlength=4).astype(np.int64)
-        yield labels_only(mapping, counts.reshape(2, 2))
-    score, rows = cells.score_sum / cells.weight, cells.rows.astype(np.float64)
-    yield from swapped(mapping, ScoreCells.from_arrays(cells.outcome, score, rows))
-    if not sure:
-        n_rows = int(cells.rows.sum())
-        rate = float(rows[cells.outcome].sum()) / n_rows
-        yield from other_rate(mapping, rate, float(score @ rows) / n_rows)
+        right = np.bincount(code, cells.rows, minlength=4).astype(np.int64).reshape(2, 2)
+    n_rows = float(rows.sum())
+    return ScoreFacts(
+        low=float(cells.low.min()),
+        high=float(cells.high.max()),
+        mean=float(score @ rows) / n_rows,
+        rate=float(rows[cells.outcome].sum()) / n_rows,
+        cells=lambda: ScoreCells.from_arrays(cells.outcome, score, rows),
+        right=right,
+    )
 
 
 def _fingerprint(aggregate: Aggregate) -> str:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import joined_pieces, with_clusters_by_content
-from calib.data.predictions import MAX_FOLDS
 from calib.data.slicing import (
     MAX_VALUES,
     MISSING,
@@ -29,22 +28,12 @@ from calib.data.slicing import (
 )
 from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.from_rows import slice_values
-from calib.loading.checking.rows import (
-    local_days,
-    no_dates,
-    no_test_value,
-    not_times,
-    one_part,
-    split_values,
-    unclear_dates,
-    wrong_folds,
-)
+from calib.loading.checking.rows import fold_problems, no_dates, no_times, split_problems
 from calib.loading.columns import as_labels, folded
 from calib.loading.dates import Times, as_times
 from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.loader import with_arguments
-from calib.loading.problems import InputError, Problem, refuse
+from calib.loading.problems import Problem, note, refuse
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import KEYS_PER_CELL, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
@@ -59,10 +48,10 @@ from calib.scanning.screening import (
     ScreenedRows,
     collected,
     n_distinct,
+    raise_errors,
     whether,
 )
 from calib.scanning.watching import Steps
-from calib.text import quoted
 
 MAX_TIMES = 100_000
 OTHER = "calib_other"
@@ -254,7 +243,7 @@ class _Query:
         if distinct <= MAX_VALUES:
             return query
         if not rows.collect_schema()[name].is_numeric():
-            raise refuse("many-values", too_many([column], distinct))
+            raise refuse("many-values", message=too_many([column], distinct))
         values = rows.select(nw.col(name).cast(nw.Float64).alias(VALUE))
         edges = quantiles(values, range_levels(counter.n_ranges).tolist())
         return replace(query, edges=tuple(sorted(set(edges))))
@@ -282,7 +271,7 @@ class _Query:
             codes = _packed([self._codes(name, present[name]) for name in (VALUE, OTHER)])
             if (n := len(np.unique(codes))) > MAX_VALUES:
                 pair = (str(self.column), str(self.other.column))
-                raise refuse("many-values", too_many(pair, n))
+                raise refuse("many-values", message=too_many(pair, n))
 
     def names_and_codes(self, value: IntArray) -> tuple[tuple[str, ...], IntArray]:
         """Names of the values that have rows, and which one each entry has."""
@@ -388,21 +377,16 @@ class _Query:
         column = str(self.column)
         if column == counter.mapping.time:
             if len(distinct) > MAX_TIMES:
-                raise refuse(
-                    "many-times",
-                    f"The time column {quoted(column)} holds {len(distinct):,} different values; "
-                    f"at most {MAX_TIMES:,} are counted. Use a column of dates.",
-                )
+                raise refuse("many-times", column=column, n=len(distinct), most=MAX_TIMES)
             read = as_times(distinct, day_first=counter.mapping.day_first)
             times = read_times(distinct, read, counter.mapping)
             # The engine cuts times whose type has a zone to days. Times in text still have theirs.
-            note = local_days(counter.mapping) if read.zoned else counter.screened.zone_note
-            if note is not None:
-                counter.warnings[note.code] = note
+            zone = note("time-zone", column=column) if read.zoned else counter.screened.zone_note
+            notes = [] if zone is None else [zone]
             if len(read.unread):
-                example = quoted(str(distinct.iloc[int(read.unread[0])]))
-                problem = no_dates(counter.mapping, int(counts[read.unread].sum()), example)
-                counter.warnings[problem.code] = problem
+                example, n = distinct.iloc[int(read.unread[0])], int(counts[read.unread].sum())
+                notes.append(no_dates(counter.mapping, n, example))
+            counter.warnings |= {problem.code: problem for problem in notes}
             return *days_or_values(times), times.dtype.kind
         if self.edges is not None:
             names = (*range_names(np.array(self.edges)), MISSING)
@@ -415,10 +399,8 @@ class _Query:
 def read_times(distinct: pd.Series, read: Times, mapping: ColumnMapping) -> NDArray[np.generic]:
     """Times of distinct values. Raises InputError if they are not dates, or in unclear order."""
     if read.values is None:
-        present = distinct.dropna()
-        example = quoted(str(present.iloc[0])) if len(present) else "an empty cell"
-        problem = unclear_dates if read.unclear else not_times
-        raise with_arguments([problem(mapping, example)], mapping)
+        raise_errors([no_times(mapping, distinct, unclear=read.unclear)], mapping)
+    assert read.values is not None
     return read.values
 
 
@@ -430,7 +412,7 @@ def named_slices(
     rows = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
     names, slice_of = cut_distinct(np.asarray(unique), rows, n_ranges)
     if len(names) > MAX_VALUES:
-        raise refuse("many-values", too_many([column], len(names)))
+        raise refuse("many-values", message=too_many([column], len(names)))
     return names, slice_of[codes]
 
 
@@ -448,19 +430,18 @@ def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[
     labels = folded(as_labels(distinct))
     words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
     code = next((code for word in words if (code := labels.find(word)) is not None), None)
-    if code is None:
-        raise InputError([no_test_value(mapping, labels.names)])
     test = (labels.codes == code).astype(np.int64)
-    if test.all():
-        raise InputError([one_part(mapping, test=True)])
-    with_value = replace(mapping, test_value=labels.name(code))
-    return test, tuple(split_values(with_value, labels.names))
+    if code is not None:
+        mapping = replace(mapping, test_value=labels.name(code))
+    n_test = None if code is None else int(test.sum())
+    problems = tuple(split_problems(mapping, labels.names, n_test, len(test)))
+    raise_errors(problems, mapping)
+    return test, problems
 
 
 def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:
     labels = as_labels(distinct)
-    if not 2 <= len(labels) <= MAX_FOLDS:
-        raise InputError([wrong_folds(mapping, len(labels))])
+    raise_errors(fold_problems(mapping, len(labels)), mapping)
     names = np.array(labels.names)
     order = np.argsort(names, kind="stable")
     return tuple(names[order].tolist()), np.argsort(order)[labels.codes]

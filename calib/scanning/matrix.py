@@ -7,21 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.data.views import check_view
-from calib.loading.checking.classes import class_question
-from calib.loading.checking.mapped_rows import ROUNDING_TOLERANCE
-from calib.loading.checking.outcomes import no_labels
-from calib.loading.checking.scores import (
-    OUTSIDE_TOLERANCE,
-    matrix_outside,
-    other_classes,
-    row_sums,
-    seen_classes,
-    softmax_of_probabilities,
+from calib.loading.checking.class_scores import (
+    ClassFacts,
+    SumFacts,
+    class_problems,
+    not_logits,
+    sum_problems,
 )
+from calib.loading.checking.mapped_rows import OUTSIDE, ROUNDING_TOLERANCE
+from calib.loading.checking.rows import ALL_ROWS
+from calib.loading.checking.scores import OUTSIDE_TOLERANCE
 from calib.loading.columns import as_classes
 from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import (
@@ -31,7 +29,7 @@ from calib.loading.guessing.class_columns import (
     rows_sum,
 )
 from calib.loading.loader import with_arguments
-from calib.loading.problems import InputError, Problem, refuse
+from calib.loading.problems import refuse
 from calib.scanning.expressions import SCORE, class_scores, total
 from calib.scanning.screening import (
     OUTCOME,
@@ -42,15 +40,15 @@ from calib.scanning.screening import (
     collected,
     facts_of,
     named_columns,
+    raise_errors,
     screened_rows,
     single_row,
+    sums_by_code,
     usable_rows,
     whether,
 )
-from calib.text import joined, significant
 
 LOWEST, SUM, LACKS = "calib_least", "calib_sum", "calib_lacks"
-VIEWS = "'top:1' or 'class:k'"
 
 
 def screen_view(
@@ -71,54 +69,61 @@ def screen_view(
     facts = facts_of(plain, mapping, nw.col(LOWEST), off=off)
     labels = as_classes(facts[OUTCOME])
     if not len(labels):
-        raise InputError([no_labels(mapping)])
+        raise refuse("no-labels", column=mapping.outcome)
     classes = match_classes(mapping.score_columns, labels, mapping.classes)
     classes = in_likeliest_reading(classes, mapping.score_columns, labels)
-    doubts = [class_question(mapping, classes, labels)] if classes.doubtful else []
+    class_of, n_rows = classes.index[labels.codes], facts["rows"]
+    outside = (labels.codes >= 0) & (class_of < 0)
+    of_class = sums_by_code(class_of, n_rows, len(classes.names))
+    problems = class_problems(
+        ClassFacts(
+            mapping=mapping,
+            classes=classes,
+            labels=labels,
+            counts=sums_by_code(labels.codes, n_rows, len(labels)),
+            parts={ALL_ROWS: of_class},
+            n_rows=int(n_rows.sum()),
+            outside=[labels.name(code) for code in labels.codes[outside]],
+        )
+    )
     # The rows that each reading gets right are not counted in an engine, so a person must choose.
-    if len(classes.readings) > 1:
-        raise with_arguments([replace(doubts[0], severity="error")], mapping)
-    class_of = classes.index[labels.codes]
-    has_class, n_rows = class_of >= 0, facts["rows"].to_numpy(np.int64)
-    if 2 * n_rows[has_class].sum() < n_rows[labels.codes >= 0].sum():
-        raise InputError([other_classes(classes, labels)])
-    sums = np.bincount(class_of[has_class], n_rows[has_class], minlength=len(classes.names))
-    counts = sums.astype(np.int64)
-    none = "outcome none of the classes"
-    outside = (labels.codes >= 0) & ~has_class
-    usable, set_aside = usable_rows(plain, mapping, facts, has_class, {none: outside})
-    warnings = (*doubts, *seen_classes(classes, counts, "the rows"))
-    if errors := [problem for problem in warnings if problem.severity == "error"]:
-        raise InputError(errors)
+    several = len(classes.readings) > 1
+    warnings = [
+        replace(problem, severity="error")
+        if several and problem.severity == "question"
+        else problem
+        for problem in problems
+    ]
+    raise_errors(warnings, mapping)
+    odd = {f"outcome {OUTSIDE}": outside}
+    usable, set_aside = usable_rows(plain, mapping, facts, class_of >= 0, odd, labels)
     low, high = float(facts["low"].min()), float(facts["high"].max())
     if low < 0.0 or high > 1.0 or facts["off"].sum():
-        _check_scores(usable, mapping)
+        raise_errors(sum_problems(mapping, _sums(usable)), mapping)
     usable = _summing_to_one(usable, names, clipped=low < 0.0 or high > 1.0)
     values = [facts[OUTCOME][class_of == k].tolist() for k in range(len(names))]
     usable = _top(usable, names, values) if kind == "top" else _class(usable, names, values, place)
     positive = classes.names[place] if kind == "class" else "the predicted class"
     screened = screened_rows(usable, mapping, facts, set_aside, classes.names, positive, max_scores)
-    return replace(screened, warnings=warnings)
+    return replace(screened, warnings=tuple(warnings))
 
 
 def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:
     try:
         kind, place = check_view(view, len(mapping.score_columns))
     except ValueError as error:
-        raise refuse("view", str(error)) from None
+        raise refuse("view", message=str(error)) from None
     if (kind, place) != ("top", 1) and kind != "class":
-        raise refuse(
-            "view", f"An engine counts the view {VIEWS}, got {view!r}: it needs calib.load."
-        )
+        raise refuse("view.engine", view=view)
     if mapping.swap:
-        raise refuse("swap", "`swap` is for one score; with one column per class leave it out.")
+        raise refuse("swap")
     return kind, place
 
 
 def _refuse_probabilities(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     scores = (nw.col(column).cast(nw.Float64) for column in mapping.score_columns)
     if rows_sum(collected(rows.select(*scores).head(LOOK_ROWS)).to_pandas()):
-        raise with_arguments([softmax_of_probabilities(mapping)], mapping)
+        raise with_arguments([not_logits(mapping)], mapping)
 
 
 def _with_scores(
@@ -140,8 +145,8 @@ def _with_scores(
     return rows.with_columns(nw.when(nw.col(LACKS) == 0).then(largest).alias(SCORE)), names
 
 
-def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
-    """Refuse class scores outside [0, 1], and rows that do not sum to 1."""
+def _sums(rows: nw.LazyFrame[Any]) -> SumFacts:
+    """The range of the class scores, and the rows that do not sum to 1."""
     sums = nw.col(SUM)
     off = (sums - 1.0).abs() > ROW_SUM_TOLERANCE
     columns = {
@@ -163,17 +168,19 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
         )
     )
     low, high = float(facts["low"]), float(facts["high"])
+    rounded = low >= -ROUNDING_TOLERANCE and high <= 1.0 + ROUNDING_TOLERANCE
     n_off, n_rows = int(facts["calib_off"]), int(facts["calib_rows"])
-    problem: Problem | None = None
-    if low < -ROUNDING_TOLERANCE or high > 1.0 + ROUNDING_TOLERANCE:
-        near, percents = not int(facts["calib_far"]), 2 * int(facts["calib_hundred"]) > n_rows
-        problem = matrix_outside(mapping, low, high, near=near, percents=percents)
-    elif n_off:
-        ends = [float(facts[f"calib_{name}"]) for name in ("lowest", "greatest")]
-        where = f"but to {joined([significant(end, 4) for end in dict.fromkeys(ends)])}"
-        problem = row_sums(mapping, n_off, n_rows, ends[0], where)
-    if problem is not None:
-        raise with_arguments([problem], mapping)
+    ends = [float(facts[f"calib_{name}"]) for name in ("lowest", "greatest") if n_off]
+    return SumFacts(
+        low=0.0 if rounded else low,
+        high=1.0 if rounded else high,
+        n_rows=n_rows,
+        n_off=n_off,
+        near=not int(facts["calib_far"]),
+        hundreds=2 * int(facts["calib_hundred"]) > n_rows,
+        least=ends[0] if ends else 1.0,
+        sums=tuple(dict.fromkeys(ends)),
+    )
 
 
 def _summing_to_one(

@@ -12,14 +12,13 @@ import pandas as pd
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import join_models
 from calib.loading.building.models import MAX_MODELS, in_order
-from calib.loading.checking.rows import unusable
+from calib.loading.checking.rows import Unusable, unusable_problems
 from calib.loading.columns import as_labels
 from calib.loading.file_options import ColumnMapping
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, refuse
-from calib.scanning.screening import check_columns, collected
+from calib.scanning.screening import check_columns, collected, raise_errors
 from calib.scanning.watching import Steps
-from calib.text import quoted
 
 MODEL = "calib_model"
 # Several spellings may be one name, so more values than models are read.
@@ -52,7 +51,7 @@ def count_models(
     try:
         joined = join_models(counts)
     except ValueError as error:
-        raise refuse("models", str(error)) from None
+        raise refuse("models", message=str(error)) from None
     if n_unnamed:
         joined = replace(joined, set_aside={"model missing": n_unnamed, **joined.set_aside})
     return joined
@@ -61,7 +60,7 @@ def count_models(
 def _by_score_column(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, ModelRows]:
     if mapping.score or mapping.model is not None:
         other = "score" if mapping.score else "model"
-        raise refuse("models", f"`models` names the score columns: leave out `{other}`.")
+        raise refuse("models.columns", other=other)
     of_one_model = replace(mapping, models=())
     return {column: (rows, replace(of_one_model, score=column)) for column in mapping.models}
 
@@ -81,17 +80,12 @@ def _by_model_name(
     values = pd.Series(counts[MODEL].to_pylist(), dtype=object)
     labels = as_labels(values)
     if not 1 <= len(labels) <= MAX_MODELS:
-        names = f"more than {MAX_MODELS} models" if len(labels) else "no model"
-        raise refuse(
-            "model-column",
-            f"The model column {quoted(column)} names {names}; 1 to {MAX_MODELS} can be counted. "
-            "Choose another column, or none.",
-        )
+        key = "model-column.too-many" if len(labels) else "model-column.empty"
+        raise refuse(key, column=column, most=MAX_MODELS)
     size = counts["rows"].to_pandas()
     n_unnamed = int(size[labels.codes < 0].sum())
-    if n_unnamed and not mapping.drop_missing:
-        problem = unusable(mapping, "model missing", n_unnamed, int(size.sum()))
-        raise with_arguments([problem], mapping)
+    unnamed = {"model missing": Unusable(count=n_unnamed)} if n_unnamed else {}
+    raise_errors(unusable_problems(mapping, unnamed, int(size.sum()), None, "source"), mapping)
     of_one_model = replace(mapping, model=None)
     sources = {
         model: (rows.filter(name.is_in(values[labels.codes == code].tolist())), of_one_model)
@@ -102,13 +96,12 @@ def _by_model_name(
 
 def _with_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
     """The same error with the name of the model, and with repairs of the mapping of all models."""
-    if error.mapping is None:
-        return InputError(error.problems, f"Model {quoted(model)}: {error}")
     problems = [
         replace(
             problem,
-            sentence=f"Model {quoted(model)}: {problem.sentence}",
-            repair=problem.repair and replace(mapping, **problem.repair.changed(error.mapping)),
+            facts={**problem.facts, "of_model": model},
+            repair=problem.repair
+            and replace(mapping, **problem.repair.changed(error.mapping or mapping)),
         )
         for problem in error.problems
     ]

@@ -29,8 +29,7 @@ from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.cell_queries import named_slices, read_times
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
-from calib.scanning.screening import labels_of, meaning_of
-from calib.text import quoted
+from calib.scanning.screening import meaning_of, outcome_facts
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}
 ROLES = ("all", "slice", "crossing", "time")
@@ -73,20 +72,12 @@ def read_result(
     frame = _frame(path)
     versions = set(frame["calib_version"])
     if versions != {VERSION}:
-        raise refuse(
-            "version",
-            f"{quoted(file_name)} has version {sorted(versions)}; this calib reads version "
-            f"{VERSION}. Print the query again by calib.scan_sql, and run it again.",
-        )
+        raise refuse("version", file=file_name, versions=sorted(map(str, versions)), own=VERSION)
     names = frame[frame["calib_role"] == "names"].iloc[0]
     reasons = frame[frame["calib_role"] == "set aside"]
     set_aside = dict(zip(reasons["calib_column"], map(int, reasons["calib_rows"]), strict=True))
     if outside := set_aside.get("score outside", 0):
-        raise refuse(
-            "outside",
-            f"Column {quoted(names['calib_column'])} has {outside:,} values outside [0, 1]. "
-            "Convert them in a view, such as score / 100 of percentages, and run the query there.",
-        )
+        raise refuse("outside.counted", column=names["calib_column"], count=outside)
     mapping = ColumnMapping(
         outcome=names["calib_value"],
         score=names["calib_column"],
@@ -149,17 +140,17 @@ def _with_outcomes(
     """Cells with usable outcomes, names of the classes, and numbers of other rows by reason."""
     cells = frame[frame["calib_key"].notna()]
     if cells.empty:
-        raise refuse("no-rows", "The query counted no rows. Choose another table.")
+        raise refuse("no-rows.query")
     all_rows = cells[cells["calib_role"] == "all"]
     counts = all_rows.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
-    labels, codes, _ = labels_of(counts.index.to_series(), counts, mapping)
-    mapping, meaning = meaning_of(labels, mapping, counts.reset_index(drop=True), codes)
+    facts, codes, _ = outcome_facts(counts.index.to_series(), counts, mapping)
+    mapping, meaning = facts.mapping, meaning_of(facts, codes)
     meaning_of_cell = cells["calib_outcome"].map(dict(zip(counts.index, meaning, strict=True)))
     usable = meaning_of_cell >= 0
     cells = cells[usable].assign(positive=meaning_of_cell[usable] == 1)
     reasons = {"unknown": codes < 0, NEITHER: (codes >= 0) & (meaning < 0)}
     unused = {f"outcome {why}": int(counts[rows].sum()) for why, rows in reasons.items()}
-    return cells, class_names(labels, mapping), {why: n for why, n in unused.items() if n}
+    return cells, class_names(facts.labels, mapping), {why: n for why, n in unused.items() if n}
 
 
 def _lossless(cells: pd.DataFrame) -> bool:
@@ -181,7 +172,7 @@ def _values(
     others, other_codes, _ = _column_values(cells["calib_value2"], rows, role, columns[1])
     names, codes = crossed((names, codes), (others, other_codes))
     if len(names) > MAX_VALUES:
-        raise refuse("many-values", too_many(columns, len(names)))
+        raise refuse("many-values", message=too_many(columns, len(names)))
     return names, codes, kind
 
 

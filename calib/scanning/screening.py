@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,24 +14,17 @@ import pyarrow as pa
 from calib.loading.building.from_rows import class_names
 from calib.loading.checking.inspection import mapping_problems
 from calib.loading.checking.mapped_rows import NEITHER, ROUNDING_TOLERANCE, label_meaning
-from calib.loading.checking.outcomes import (
-    MAX_LABELS,
-    many_labels,
-    no_labels,
-    no_positive,
-    other_labels,
-)
-from calib.loading.checking.rows import connection_days, local_days, unusable
-from calib.loading.checking.scores import outside_problem
+from calib.loading.checking.outcomes import MAX_LABELS, OutcomeFacts, outcome_problems
+from calib.loading.checking.rows import ALL_ROWS, Unusable, unusable_problems
+from calib.loading.checking.scores import Outside, outside_problem
 from calib.loading.columns import Labels, as_outcome
 from calib.loading.file_options import ColumnMapping
-from calib.loading.guessing.labels import is_plain_pair, telling_labels
+from calib.loading.guessing.labels import positive_of, telling_labels
 from calib.loading.loader import with_arguments
-from calib.loading.problems import InputError, Problem, error, refuse
+from calib.loading.problems import Problem, error, note, refuse
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.cell_table import MAX_EXACT_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
-from calib.text import listed, quoted
 
 # Distinct values are first counted among this many rows. If most scores differ, these rows already
 # have more distinct scores than can each be a cell, and the other rows are not read.
@@ -50,7 +43,7 @@ class ScreenedRows:
     the number of unusable rows by reason. `largest` is the largest weight, or None without weights.
     If `exact`, there are few distinct scores, and each is a cell. `warnings` are about rows that
     can be used but may mislead. `zone_note` says in which zone days are counted, if the type of the
-    times has one. `sure` says whether the labels alone show which class is positive.
+    times has one. `of_outcome` are the facts of an outcome with two classes.
     """
 
     rows: nw.LazyFrame[Any]
@@ -61,7 +54,7 @@ class ScreenedRows:
     exact: bool
     warnings: tuple[Problem, ...] = ()
     zone_note: Problem | None = None
-    sure: bool = True
+    of_outcome: OutcomeFacts | None = None
 
 
 def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> ScreenedRows:
@@ -73,12 +66,16 @@ def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> 
     plain = rows.select(**named_columns(rows, mapping))
     check_outcomes(plain, mapping)
     facts = facts_of(plain, mapping)
-    labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
-    mapping, meaning = meaning_of(labels, mapping, facts["rows"], of_value)
+    of_outcome, of_value, unknown = outcome_facts(facts[OUTCOME], facts["rows"], mapping)
+    mapping, meaning = of_outcome.mapping, meaning_of(of_outcome, of_value)
     odd = {"outcome unknown": unknown, f"outcome {NEITHER}": (of_value >= 0) & (meaning < 0)}
-    usable, set_aside = usable_rows(plain, mapping, facts, meaning >= 0, odd)
-    _check_scores(usable, mapping, facts)
-    if float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0:
+    labels = of_outcome.labels
+    usable, set_aside = usable_rows(plain, mapping, facts, meaning >= 0, odd, labels)
+    low, high = float(facts["low"].min()), float(facts["high"].max())
+    if low < -ROUNDING_TOLERANCE or high > 1.0 + ROUNDING_TOLERANCE:
+        outside = outside_problem(mapping, low, high, _outside(usable, mapping))
+        raise with_arguments([outside], mapping)
+    if low < 0.0 or high > 1.0:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
         # Engines group faster by a narrow type.
@@ -88,8 +85,7 @@ def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> 
     )
     names = class_names(labels, mapping)
     screened = screened_rows(usable, mapping, facts, set_aside, names, names[1], max_scores)
-    repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
-    return replace(screened, sure=not repaired and is_plain_pair(labels))
+    return replace(screened, of_outcome=of_outcome)
 
 
 def screened_rows(
@@ -121,15 +117,15 @@ def zone_note(
     """Note the zone in which days are counted, if the type of the times has one."""
     zone = _zone(rows, mapping.time)
     if zone is None or data_zone:
-        return None if zone is None else local_days(mapping)
+        return None if zone is None else note("time-zone", column=mapping.time)
     if not rows.implementation.is_ibis():
-        return connection_days(mapping, zone)
+        return note("time-zone.connection", column=mapping.time, zone=zone)
     backend = rows.to_native().get_backend()
     # Ibis does not report a zone that was set after it has connected.
     if backend.name in ("duckdb", "postgres"):
         [(zone,)] = backend.raw_sql("SELECT current_setting('TimeZone')").fetchall()
-        return connection_days(mapping, zone)
-    return connection_days(mapping, "")
+        return note("time-zone.connection", column=mapping.time, zone=zone)
+    return note("time-zone.connection", column=mapping.time)
 
 
 def _zone(rows: nw.LazyFrame[Any], column: str | None) -> str | None:
@@ -161,18 +157,22 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse columns that do not exist, or that do not hold numbers although they must."""
     schema = rows.collect_schema()
     names = list(schema)
-    where = f"the source ({listed(names, 10)})"
-    problems = [*mapping_problems(mapping, names, where=where)] or [
-        error(
-            "text",
-            f"Column {quoted(column)} was chosen as the {role}, but its type is {schema[column]}, "
-            f"not a number. Choose another column for the {role}, or cast it to a number first.",
-        )
-        for column, role in mapping.columns().items()
-        if role in ("score", "weight") and not schema[column].is_numeric()
-    ]
-    if problems:
-        raise with_arguments(problems, mapping)
+    raise_errors(mapping_problems(mapping, names, where="the source", among=names), mapping)
+    roles = {c: r for c, r in mapping.columns().items() if r in ("score", "weight")}
+    raise_errors(
+        (
+            error("text.type", column=column, role=role, type=str(schema[column]))
+            for column, role in roles.items()
+            if not schema[column].is_numeric()
+        ),
+        mapping,
+    )
+
+
+def raise_errors(problems: Iterable[Problem], mapping: ColumnMapping) -> None:
+    """Raise the errors among problems as one InputError, with the arguments that repair them."""
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        raise with_arguments(errors, mapping)
 
 
 def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
@@ -209,9 +209,9 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse an outcome with too many values for a label, and a source without rows."""
     [distinct] = n_distinct(rows, OUTCOME, among=MAX_PROBED_ROWS)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
-        raise InputError([many_labels(mapping, distinct)])
+        raise refuse("many-labels", column=mapping.outcome, n=distinct)
     if not distinct:
-        raise refuse("no-rows", "The source has no rows. Choose another source.")
+        raise refuse("no-rows.source")
 
 
 def facts_of(
@@ -292,45 +292,55 @@ def whether(test: nw.Expr) -> nw.Expr:
     return nw.when(test).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64)
 
 
-def labels_of(
+def outcome_facts(
     values: pd.Series, counts: pd.Series, mapping: ColumnMapping
-) -> tuple[Labels, IntArray, BoolArray]:
-    """Labels as in a file of all rows, the code of each value, and which values are unknown."""
+) -> tuple[OutcomeFacts, IntArray, BoolArray]:
+    """The facts of outcomes that were counted, the code of each value, and which are unknown.
+
+    The labels are those of a file of all rows. A positive label that is not named is one whose name
+    tells, or the only label.
+    """
     # `as_outcome` needs only the order of the counts to find the commonest spelling of a label.
     times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
     wanted = (*mapping.positives, *mapping.negatives)
     labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=wanted)
     at = np.cumsum(times) - times
-    return labels, labels.codes[at], unknown[at]
+    codes = labels.codes[at]
+    only = positive_of(labels, None) if len(labels) == 1 else None
+    positive = mapping.positive or telling_labels(labels) or only
+    facts = OutcomeFacts(
+        mapping=replace(mapping, positive=positive),
+        labels=labels,
+        counts=sums_by_code(codes, counts, len(labels)),
+        unusable=frozenset(
+            f"outcome {state}"
+            for state, are in (("missing", (codes < 0) & ~unknown[at]), ("unknown", unknown[at]))
+            if are.any()
+        ),
+    )
+    return facts, codes, unknown[at]
 
 
-def meaning_of(
-    labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: IntArray
-) -> tuple[ColumnMapping, IntArray]:
-    """The mapping with its positive labels; and for each value 1, 0 (negative) or -1 (neither).
+def sums_by_code(codes: IntArray, counts: pd.Series, n: int) -> IntArray:
+    """The rows of each of `n` codes; -1 is none."""
+    known = codes >= 0
+    return np.bincount(codes[known], counts[known], minlength=n).astype(np.int64)
+
+
+def meaning_of(facts: OutcomeFacts, codes: IntArray) -> IntArray:
+    """For each counted value whether it is positive (1), negative (0) or neither (-1).
 
     Raises InputError if no label counts as positive, or if it is not known which are negative.
     """
-    if not len(labels):
-        raise InputError([no_labels(mapping)])
-    if len(labels) > MAX_LABELS:
-        raise InputError([many_labels(mapping, len(labels))])
-    if len(labels) == 1:
-        total = int(counts[codes >= 0].sum())
-        raise refuse(
-            "one-class",
-            f"All of the rows ({total:,}) have the outcome {listed(labels.names)}. Calibration "
-            "compares both: scan rows of both classes, or choose another outcome column.",
-        )
-    wanted = mapping.positives or telling_labels(labels)
-    with_positive = replace(mapping, positive=wanted)
-    meaning = label_meaning(labels, with_positive)
-    if meaning is None:
-        raise with_arguments([no_positive(mapping, labels, labels.names[-1])], mapping)
-    problems = [p for p in other_labels(with_positive, labels) if p.severity == "error"]
-    if problems:
-        raise with_arguments(problems, with_positive)
-    return with_positive, meaning[codes]
+    total = int(facts.counts.sum())
+    # How many rows of several labels can be used is known when they are counted.
+    parts = (
+        {ALL_ROWS: (total, total if facts.has_positives else 0)} if len(facts.labels) == 1 else {}
+    )
+    raise_errors(outcome_problems(facts, parts), facts.mapping)
+    meaning = label_meaning(facts.labels, facts.mapping)
+    assert meaning is not None
+    return meaning[codes]
 
 
 def usable_rows(
@@ -339,6 +349,7 @@ def usable_rows(
     facts: pd.DataFrame,
     usable: BoolArray,
     odd: Mapping[str, BoolArray],
+    labels: Labels,
 ) -> tuple[nw.LazyFrame[Any], dict[str, int]]:
     """The usable rows, and the number of the others by reason. Without `drop_missing` these raise.
 
@@ -354,13 +365,16 @@ def usable_rows(
     if not set_aside:
         return rows, {}
     total = int(n_rows.sum())
-    if not mapping.drop_missing:
-        problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
-        raise with_arguments(problems, mapping)
+    unusable = {reason: Unusable(count=count) for reason, count in set_aside.items()}
+    raise_errors(unusable_problems(mapping, unusable, total, labels, "source"), mapping)
     if sum(set_aside.values()) == total:
-        raise refuse("no-rows", "No usable row is left.")
-    kept = [nw.col(OUTCOME).is_in(facts[OUTCOME][usable].tolist())]
-    return rows.filter(*kept, *(~tests[why] for why in set_aside if why in tests)), set_aside
+        raise refuse("no-rows.left")
+    values = [value for value in facts[OUTCOME][usable] if value is not None]
+    kept = nw.col(OUTCOME).is_in(values)
+    if len(values) < usable.sum():
+        # Rows without a label count as negative.
+        kept = kept | nw.col(OUTCOME).is_null()
+    return rows.filter(kept, *(~tests[why] for why in set_aside if why in tests)), set_aside
 
 
 def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
@@ -379,24 +393,20 @@ def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
     return tests
 
 
-def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.DataFrame) -> None:
-    low, high = float(facts["low"].min()), float(facts["high"].max())
-    if low >= -ROUNDING_TOLERANCE and high <= 1.0 + ROUNDING_TOLERANCE:
-        return
+def _outside(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> Outside:
+    """Count the scores outside [0, 1]."""
     score = nw.col(SCORE)
-    query = rows.with_columns(
-        whether((score < 0.0) | (score > 1.0)).alias("calib_out"),
-        whether(score.floor() != score).alias("calib_odd"),
-    ).select(nw.col("calib_out").sum(), nw.col("calib_odd").sum())
-    counts = single_row(query)
-    if not int(counts["calib_out"]):
-        raise refuse(
-            "damaged",
-            f"Values of column {quoted(mapping.score)} contradict the file's own statistics, so a "
-            "file is damaged. Copy it again from where it was made, or write it again.",
-        )
-    n, whole = int(counts["calib_out"]), int(counts["calib_odd"]) == 0
-    raise with_arguments([outside_problem(mapping, n, low, high, whole=whole)], mapping)
+    tests = {
+        "calib_out": (score < 0.0) | (score > 1.0),
+        "calib_odd": score.floor() != score,
+        "calib_in": (score > 0.0) & (score < 1.0),
+    }
+    rows = rows.with_columns(**{name: whether(test) for name, test in tests.items()})
+    counts = single_row(rows.select(*(nw.col(name).sum() for name in tests)))
+    n, n_odd, n_fractions = (int(counts[name]) for name in tests)
+    if not n:
+        raise refuse("damaged.values", column=mapping.score)
+    return Outside(count=n, whole=n_odd == 0, n_fractions=n_fractions)
 
 
 def _has_at_most(n_values: int, rows: nw.LazyFrame[Any], column: str, total: int) -> bool:

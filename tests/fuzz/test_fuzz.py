@@ -82,12 +82,12 @@ def test_a_failing_input_is_shrunk(monkeypatch) -> None:
 
 
 def refuse(sentence: str) -> None:
-    raise InputError([Problem("error", "code", sentence)])
+    raise InputError([Problem("error", "invalid", {"message": sentence})])
 
 
 def ask(sentence: str) -> None:
     choices = (Choice("This", {"decimal": ","}), Choice("That", {"decimal": "."}))
-    raise InputError([Problem("error", "code", sentence, choices=choices)])
+    raise InputError([Problem("error", "invalid", {"message": sentence}, choices=choices)])
 
 
 @pytest.mark.parametrize(("told", "kind"), [(True, "differs"), (False, "wrong")])

@@ -395,5 +395,5 @@ def test_checklist() -> None:
 
 
 def test_problems_are_values() -> None:
-    assert Problem("note", "a", "A.") == Problem("note", "a", "A.")
+    assert Problem("note", "no-rows.left") == Problem("note", "no-rows.left")
     assert len({ColumnMapping(outcome="y", score="p"), ColumnMapping(outcome="y", score="p")}) == 1

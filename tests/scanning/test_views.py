@@ -148,7 +148,7 @@ def test_rows_that_are_set_aside_are_counted_as_load_counts_them() -> None:
         "score missing": 5,
         "score infinite": 3,
     }
-    with pytest.raises(InputError, match=r"none of the classes in 7 rows of 3,000.*drop_missing"):
+    with pytest.raises(InputError, match=r"not one of the 4 classes in 7 rows.*drop_missing"):
         scanned(rows)
 
 

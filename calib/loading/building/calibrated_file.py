@@ -15,7 +15,6 @@ from calib.loading.file_options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.table import Table, unique_names
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import listed, quoted
 
 SET_ASIDE = "set aside"
 CALIBRATED = "calibrated"
@@ -64,11 +63,7 @@ def calibrate_table(
     """
     absent = [name for name in mapping.score_columns if name not in table.columns]
     if absent:
-        raise refuse(
-            "score-column",
-            f"{quoted(table.name)} has no column {listed(absent, 3)}. Choose the "
-            "column of the scores, or rename it as in the file of the analysis.",
-        )
+        raise refuse("score-column", table=table.name, absent=absent)
     _, raw = read_scores(table.frame, mapping, commas=table.commas)
     scores = transformed(raw, mapping.transform).astype(np.float64)
     scores = 1.0 - scores if mapping.swap else scores

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.loading import column_ranges
-from calib.loading.checking.classes import why_doubtful
+from calib.loading.checking.class_scores import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.columns import CODE, Labels, as_labels, as_numbers
 from calib.loading.file_options import ColumnMapping
@@ -31,13 +31,10 @@ MAX_CODES = 20
 
 def refused_guess(guess: Guess) -> Problem:
     """The error that names the argument to give in place of a guess."""
-    code = f"guessed-{guess.argument or 'file'}"
     if not guess.argument:
-        sentence = f"{guess.sentence} Strict mode does not guess: repair the file."
-        return error(code, sentence)
+        return error("guessed-file", guess=guess.sentence)
     confirmation = Choice("if this is correct", {guess.argument: guess.value})
-    sentence = f"{guess.sentence} Strict mode does not guess: give the argument."
-    return error(code, sentence, choices=(confirmation,))
+    return error(f"guessed-{guess.argument}", guess=guess.sentence, choices=(confirmation,))
 
 
 def from_rows(rows: Rows, name: str) -> Predictions:
@@ -63,7 +60,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             origin=origin_of(rows),
         )
     except ValueError as error:
-        raise refuse("invalid", str(error)) from None
+        raise refuse("invalid", message=str(error)) from None
 
 
 def _class_names(rows: Rows) -> tuple[str, ...]:

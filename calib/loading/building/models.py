@@ -90,11 +90,7 @@ def _equal_models(models: Mapping[str, Predictions]) -> Iterator[Problem]:
     for name, rows in models.items():
         first = names.setdefault(rows.fingerprint, name)
         if first != name:
-            yield warning(
-                "equal-models",
-                f"The models {quoted(first)} and {quoted(name)} have the same rows and the same "
-                "scores. Was a file read twice?",
-            )
+            yield warning("equal-models", first=first, second=name)
             return
 
 
@@ -120,27 +116,16 @@ def _structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterab
     for table in tables:
         yield from (note for note in table.notes if note.severity == "error")
     if len(tables) > 1 and any(table.tests is not None for table in tables):
-        yield error(
-            "files-and-test",
-            f"A separate test file needs exactly one data file, got {len(tables)}. Remove the "
-            "test file, and mark the test rows in a column.",
-        )
+        yield error("files-and-test", n=len(tables))
     if mapping.model is None:
         return
     for table in tables:
+        facts = {"column": mapping.model, "table": table.name}
         if mapping.model not in table.columns:
-            sentence = f"The model column {quoted(mapping.model)} is not in {quoted(table.name)}."
-        elif len(labels := as_labels(table.frame[mapping.model])) > MAX_MODELS:
-            sentence = (
-                f"The model column {quoted(mapping.model)} names {len(labels):,} models; at most "
-                f"{MAX_MODELS} can be compared."
-            )
-        elif not len(labels):
-            sentence = f"The model column {quoted(mapping.model)} is empty."
-        else:
-            continue
-        text = f"{sentence} Choose another column, or none."
-        yield error("model-column", text, *ignoring(mapping, "model"))
+            yield error("model-column", **facts, **ignoring(mapping, "model"))
+        elif not 1 <= (n := len(as_labels(table.frame[mapping.model]))) <= MAX_MODELS:
+            key = "model-column.many" if n else "model-column.empty"
+            yield error(key, **facts, n=n, most=MAX_MODELS, **ignoring(mapping, "model"))
 
 
 def _sources(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, ModelRows]:
@@ -211,29 +196,25 @@ def _merged(
     """The problems of all models, with one sentence per kind of problem."""
     if len(by_model) == 1 and not mapping.models and mapping.model is None:
         return next(iter(by_model.values()))
-    first: dict[str, tuple[str, Problem]] = {}
-    sentences: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, Problem]]] = {}
     for model, problems in by_model.items():
         for problem in problems:
-            first.setdefault(problem.code, (model, problem))
-            sentences.setdefault(problem.code, []).append(problem.sentence)
+            found.setdefault(problem.code, []).append((model, problem))
     merged = []
-    for code, (model, problem) in first.items():
-        sentences_of_code = sentences[code]
-        in_all = len(sentences_of_code) >= len(by_model)
+    for of_code in found.values():
+        model, problem = of_code[0]
+        in_all = len(of_code) >= len(by_model)
+        facts = problem.facts
+        if not in_all or any(one.facts != facts or one.key != problem.key for _, one in of_code):
+            facts = {**facts, "of_model": model, "n_others": len(of_code) - 1}
         repair = _repair_of_all(problem, sources[model][1], mapping, in_all=in_all)
-        sentence = problem.sentence
-        if not (in_all and len(set(sentences_of_code)) == 1):
-            others = len(sentences_of_code) - 1
-            more = f" (and {plural(others, 'other')})" if others else ""
-            sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
         severity, choices = problem.severity, problem.choices
         if severity == "question":
             # An answer applies to all models, so it is offered only if all have the question.
             severity = "question" if in_all else "warning"
             choices = _choices_of_all(choices, mapping) if in_all else ()
-        merged.append(Problem(severity, code, sentence, repair, label, choices))
+        merged.append(Problem(severity, problem.key, facts, repair, label, choices))
     return by_severity(merged)
 
 
@@ -290,15 +271,10 @@ def of_model(table: Table, column: str, model: str, labels: Labels | None = None
 def one_model(column: str, model: str | None, table: Table) -> Table:
     """The rows of one model. Raises InputError if the table has no such column or model."""
     if column not in table.columns:
-        raise refuse("model-column", f"The model column {quoted(column)} is not in the table.")
+        raise refuse("model-column.table", column=column)
     labels = as_labels(table.frame[column])
     if model is None or labels.find(model) is None:
-        models = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
-        raise refuse(
-            "model-value",
-            f"model_value must be a value of the column {quoted(column)} ({models}), got "
-            f"{quoted(model)}.",
-        )
+        raise refuse("model-value", column=column, models=labels.names, value=str(model))
     return of_model(table, column, model, labels)
 
 

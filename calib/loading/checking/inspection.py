@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 
 from calib.data.class_names import label_key
 from calib.data.origin import CORRECT_NAMES
+from calib.loading.checking.class_scores import problems_of_class_scores
 from calib.loading.checking.mapped_rows import Rows, map_rows
-from calib.loading.checking.outcomes import outcome_problems
+from calib.loading.checking.outcomes import outcome_facts, outcome_problems, part_counts
 from calib.loading.checking.rows import row_problems
-from calib.loading.checking.scores import matrix_problems, score_problems
+from calib.loading.checking.scores import scores_of_rows
 from calib.loading.columns import as_numbers
 from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.facts import MAX_COLUMNS
 from calib.loading.name_patterns import plain_name, source_of_confidence
-from calib.loading.problems import Choice, Problem, error, ignoring, note
+from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted
 
 SEVERITIES = ("error", "question", "warning", "note")
 MAX_COMPARED_ROWS = 200_000
 ONE_HOT_LOOK_ROWS = 100
-MAX_LISTED_COLUMNS = 5
 MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to be equal.
 
 
@@ -48,10 +48,11 @@ def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], 
         rows = map_rows(table, mapping)
         problems += row_problems(rows)
         if rows.classes is None:
-            problems += outcome_problems(rows)
-            problems += score_problems(rows)
+            of_outcome = outcome_facts(rows)
+            problems += outcome_problems(of_outcome, part_counts(rows))
+            problems += scores_of_rows(rows, of_outcome)
         else:
-            problems += matrix_problems(rows)
+            problems += problems_of_class_scores(rows)
         problems += _overlap(table)
     return by_severity(problems), rows
 
@@ -63,19 +64,12 @@ def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
     if len(table.columns) == 1:
-        yield error(
-            "one-column",
-            f"The table has one column only, {quoted(table.columns[0])}. An outcome column and a "
-            "score column are needed; check the delimiter.",
-        )
+        yield error("one-column", column=table.columns[0])
         return
     test_file = None if table.tests is None else table.tests.columns
     yield from mapping_problems(mapping, table.columns, test_file)
     if test_file is not None and mapping.split is not None:
-        yield note(
-            "split-unused",
-            f"With a test file, the split column {quoted(mapping.split)} is not used.",
-        )
+        yield note("split-unused", column=mapping.split)
 
 
 def mapping_problems(
@@ -84,76 +78,57 @@ def mapping_problems(
     test_file: Sequence[str] | None = None,
     *,
     where: str = "the table",
+    among: Sequence[str] = (),
 ) -> Iterator[Problem]:
-    """Problems of a mapping that the names of the columns show, and those of a test file."""
+    """Problems of a mapping that the names of the columns show, and those of a test file.
+
+    The sentence about an absent column says `where` it is absent, and the columns `among` which.
+    """
     for role in ("outcome", "score"):
         if not getattr(mapping, role):
-            yield error(f"no-{role}", f"Choose the column that holds the {role}.")
+            yield error(f"no-{role}")
     if mapping.outcome and mapping.outcome in mapping.score_columns:
-        yield error(
-            "same-column",
-            f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
-            "column for one of them.",
-        )
+        yield error("same-column", column=mapping.outcome)
     yield from class_structure(mapping)
     for column, role in mapping.columns().items():
         if column not in columns:
-            yield _absent(column, role, where)
+            yield error("no-column", role=role, column=column, where=where, among=among)
         # With a test file, the split column is not used.
         elif test_file is not None and column not in test_file and role != "split":
-            yield _absent(column, role, "the test file")
+            yield error("no-column", role=role, column=column, where="the test file")
     if mapping.fold and (mapping.split or test_file is not None):
-        tests = f"the split column {quoted(mapping.split)}" if test_file is None else "a test file"
-        yield error(
-            "folds-and-test",
-            f"Both the fold column {quoted(mapping.fold)} and {tests} are given. Cross-fitting is "
-            "not used with test rows: use either folds or test rows.",
-            *ignoring(mapping, "fold"),
-        )
+        key = "folds-and-test" if test_file is None else "folds-and-test.file"
+        given = {"fold": mapping.fold, "split": mapping.split}
+        yield error(key, **given, **ignoring(mapping, "fold"))
 
 
 def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
     """Problems of options that do not fit the number of score columns."""
+    by_name = {
+        "repair": replace(mapping, classes=()),
+        "label": "Take the labels from the names of the columns",
+    }
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         (column,) = mapping.score
         yield error(
             "one-class-column",
-            f"One class column, {quoted(column)}, is not enough. Choose the score columns of all "
-            "classes, or use it as the score of the positive class.",
-            replace(mapping, score=column),
-            "Use it as the positive class's score",
+            column=column,
+            repair=replace(mapping, score=column),
+            label="Use it as the positive class's score",
         )
     elif mapping.classes and len(mapping.classes) != len(mapping.score_columns):
-        yield error(
-            "classes",
-            f"There must be one label per class column: {plural(len(mapping.classes), 'label')} "
-            f"for {plural(len(mapping.score_columns), 'score column')}.",
-            replace(mapping, classes=()),
-            "Take the labels from the names of the columns",
-        )
+        n = len(mapping.classes)
+        yield error("classes", n=n, n_columns=len(mapping.score_columns), **by_name)
     elif len({label_key(label) for label in mapping.classes}) < len(mapping.classes):
-        yield error(
-            "classes",
-            f"Two class columns have the same label: {listed(mapping.classes, 5)}.",
-            replace(mapping, classes=()),
-            "Take the labels from the names of the columns",
-        )
+        yield error("classes.repeated", labels=mapping.classes, **by_name)
     elif isinstance(mapping.score, str) and mapping.transform in ROW_TRANSFORMS:
         yield error(
             "not-a-matrix",
-            f"The transform {mapping.transform!r} needs one column per class; "
-            f"{quoted(mapping.score)} is a single score.",
-            replace(mapping, transform="none"),
-            "Undo the transform",
+            transform=mapping.transform,
+            column=mapping.score,
+            repair=replace(mapping, transform="none"),
+            label="Undo the transform",
         )
-
-
-def _absent(column: str, role: str, where: str) -> Problem:
-    return error(
-        "no-column",
-        f"The {role} column {quoted(column)} is not in {where}. Choose another column, or rename "
-        "it in the file.",
-    )
 
 
 def _one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
@@ -169,19 +144,10 @@ def _one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
     columns = _one_hot(table.frame, outcome, set(mapping.score_columns))
     if not columns:
         return
-    text = (
-        f"The columns {listed(columns, MAX_LISTED_COLUMNS)} have a single 1 per row, so together "
-        "they are the outcome. "
-    )
+    choices = []
     if len(columns) == 2 and not matrix:
-        choices = tuple(Choice(f"Outcome: {name[:30]!r}", {"outcome": name}) for name in columns)
-        yield error("one-hot", f"{text}Choose that of the positive class.", choices=choices)
-    else:
-        text += (
-            "Write the class of each row into one column, such as `label`, and choose that column. "
-            "In pandas: frame['label'] = frame[columns].idxmax(axis=1)."
-        )
-        yield error("one-hot", text)
+        choices = [Choice(f"Outcome: {name[:30]!r}", {"outcome": name}) for name in columns]
+    yield error("one-hot.two" if choices else "one-hot", columns=columns, choices=choices)
 
 
 def _one_hot(frame: pd.DataFrame, outcome: str, scores: set[str]) -> Sequence[str]:
@@ -235,12 +201,8 @@ def _overlap(table: Table) -> Iterator[Problem]:
     count = int(both.sum())
     # Rows with few, coarse values are often equal by chance, so a small share is no evidence.
     if count > 0.05 * len(both):
-        yield Problem(
-            "note" if count < len(both) else "warning",
-            "overlap",
-            f"{plural(count, 'row')} of the {len(both):,} in the test file also occur in the "
-            "calibration file. Results on rows that a calibrator was fitted on are optimistic.",
-        )
+        say = note if count < len(both) else warning
+        yield say("overlap", count=count, total=len(both))
 
 
 def checklist_of(rows: Rows | None) -> tuple[str, ...]:

@@ -24,13 +24,14 @@ from calib.loading.columns import (
 from calib.loading.dates import Times, as_times
 from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
+from calib.loading.sentences import Places
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.class_scores import softmax_of_logits
 from calib.numerics.transforms import sigmoid
-from calib.text import joined
 
 NEITHER = "neither positive nor negative"
+OUTSIDE = "none of the classes"
 # The unusable rows are marked by reason. A new reason begins without rows.
 Reasons = defaultdict[str, BoolArray]
 
@@ -117,12 +118,11 @@ class Rows:
         """The usable rows, or the same array if all rows are usable."""
         return values if self.usable.all() else values[self.usable]
 
-    def where(self, rows: IntArray | BoolArray) -> str:
-        """Row numbers as text: "row 3", "rows 3, 5 and 9", "rows 3, 5, 9 and 7 more"."""
+    def places(self, rows: IntArray | BoolArray) -> Places:
+        """The numbers of the first of these rows, as in a spreadsheet."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        numbers = [self._number(int(row)) for row in rows[:3]]
-        return f"{'row' if len(rows) == 1 else 'rows'} {joined(numbers, len(rows))}"
+        return [self._number(int(row)) for row in rows[:3]], len(rows)
 
     def _number(self, row: int) -> str:
         tests = self.table.tests
@@ -278,7 +278,7 @@ def _unknown_outcomes(
     if mapping.negatives:
         reasons[f"outcome {NEITHER}"] = (labels.codes >= 0) & (outcome < 0)
     if isinstance(mapping.score, tuple):
-        reasons["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
+        reasons[f"outcome {OUTSIDE}"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
         reasons["predicted label missing"] = as_classes(frame[mapping.predicted]).codes < 0
     return reasons
