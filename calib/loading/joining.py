@@ -14,7 +14,6 @@ from calib.loading.guessing.facts import Facts, name_rank
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import refuse, warning
 from calib.loading.table import Table
-from calib.text import plural, quoted
 
 
 def joined(tables: Sequence[Table]) -> list[Table]:
@@ -84,23 +83,23 @@ def _joined(truth: Table, scores: Table, key: str) -> Table:
     matched = place >= 0
     count = int(matched.sum())
     if not count:
-        raise refuse(
-            "unmatched",
-            f"{quoted(truth.name)} has the outcomes and {quoted(scores.name)} the scores, but no "
-            f"row has the same {quoted(key)} in both. Write the ids of both files in one way.",
-        )
+        raise refuse("unmatched", truth=truth.name, scores=scores.name, id=key)
     new = [name for name in truth.columns if name not in scores.columns]
     left = scores.frame[matched].reset_index(drop=True)
     right = truth.frame[new].take(place[matched]).reset_index(drop=True)
-    sentence = (
-        f"The outcomes of {quoted(truth.name)} and the scores of {quoted(scores.name)} were joined "
-        f"by {quoted(key)}: {plural(count, 'row')} of {len(scores):,} scores and of {len(truth):,} "
-        "outcomes match."
+    said = warning(
+        "joined-files",
+        truth=truth.name,
+        scores=scores.name,
+        id=key,
+        n=count,
+        n_scores=len(scores),
+        n_outcomes=len(truth),
     )
     return replace(
         scores,
         frame=pd.concat([left, right], axis=1),
-        notes=(*scores.notes, *truth.notes, warning("joined-files", sentence)),
+        notes=(*scores.notes, *truth.notes, said),
         guesses=(*scores.guesses, *truth.guesses),
         name=f"{scores.name} and {truth.name}",
         file=f"{scores.file} and {truth.file}",

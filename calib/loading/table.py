@@ -11,7 +11,6 @@ import pandas as pd
 from calib.loading.file_options import FileFormat
 from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
-from calib.text import listed, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,12 +114,9 @@ def make_table(
     unique = frame.set_axis(unique_names(plain), axis=1)
     problems, guesses = list(notes), []
     if repeated:
-        sentence = (
-            f"More than one column is called {listed(repeated, 3)}. The later ones were "
-            f"renamed, such as {quoted(repeated[0] + ' (2)')}: check that the right one is used."
-        )
-        problems.append(warning("duplicate-columns", sentence))
-        guesses.append(Guess("", None, sentence))
+        said = warning("duplicate-columns", names=repeated, renamed=f"{repeated[0]} (2)")
+        problems.append(said)
+        guesses.append(Guess("", None, said.sentence))
     return Table(unique, name, first_row, tuple(problems), guesses=tuple(guesses), commas=commas)
 
 
@@ -128,7 +124,7 @@ def left_out_columns(names: Sequence[str], why: str) -> tuple[Problem, ...]:
     """Make a note about columns that a table cannot hold."""
     if not names:
         return ()
-    return (note("left-out-columns", f"{listed(names, 3)} {why}, and were left out."),)
+    return (note("left-out-columns", names=names, why=why),)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -27,7 +27,6 @@ from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budge
 from calib.loading.reading.handover import Read, read_back, write
 from calib.loading.reading.reader import PACKED, read
 from calib.loading.reading.statistics_files import STATISTICS
-from calib.text import number
 
 try:
     import resource
@@ -168,21 +167,12 @@ class FileReader:
             _end(worker)
 
     def _error(self, status: int | None) -> InputError:
-        memory = f"{number(self.limits.memory / 2**30, 1)} GB"
+        memory = self.limits.memory
         if status is None or (resource is not None and status == -signal.SIGXCPU):
-            return refuse(
-                "too-slow",
-                f"Reading the file was stopped after {number(self.limits.seconds, 0)} seconds of "
-                "processor time. Upload fewer rows, only the columns that are needed, or Parquet.",
-            )
+            return refuse("too-slow", seconds=round(self.limits.seconds))
         if status == -signal.SIGABRT:
             return no_memory(memory)
-        return refuse(
-            "reader-died",
-            "The program that read the file ended before it was done (status "
-            f"{status}); it may use {memory} of memory. The file is damaged or holds too much: "
-            "upload it as plain CSV.",
-        )
+        return refuse("reader-died", status=status, memory=memory)
 
 
 def is_harmless(data: bytes, given: FileFormat) -> bool:
@@ -196,14 +186,9 @@ def is_harmless(data: bytes, given: FileFormat) -> bool:
     return n_cells <= MAX_HARMLESS_CELLS
 
 
-def no_memory(memory: str) -> InputError:
+def no_memory(memory: float) -> InputError:
     """An error about a file that needs more memory than it may take."""
-    return refuse(
-        "memory",
-        f"Reading this file needs more than {memory} of memory, which is the most that a file may "
-        "take here: it holds much more than its size tells. Upload fewer rows, or only the columns "
-        "that are needed.",
-    )
+    return refuse("memory", memory=memory)
 
 
 def _started(module: str) -> subprocess.Popen[bytes]:
@@ -256,7 +241,7 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
                 raise MemoryError from None
             write(error, result)
     except MemoryError:
-        write(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
+        write(no_memory(limits.memory), result)
     # A normal exit waits for threads of libraries, which could crash and change the exit status.
     os._exit(0)
 

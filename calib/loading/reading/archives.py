@@ -24,7 +24,6 @@ from calib.loading.name_patterns import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_A
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.table import Table, left_out_columns, make_table
-from calib.text import quoted
 
 # Unpackers raise these errors for damaged files, and for archives that are encrypted or compressed
 # in a rare way.
@@ -57,11 +56,7 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, budge
 
 
 def _damaged(name: str) -> InputError:
-    return refuse(
-        "damaged",
-        f"This {name} file cannot be unpacked: it is damaged, cut short, locked by a password, "
-        "or has other bytes before or after it. Save it again, or upload it unpacked.",
-    )
+    return refuse("damaged.packed", kind=name)
 
 
 def _zip(data: bytes, max_bytes: int) -> bytes:
@@ -71,11 +66,7 @@ def _zip(data: bytes, max_bytes: int) -> bytes:
         files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
         members = [entry for entry in files if not entry.filename.startswith("__MACOSX/")]
         if len(members) != 1:
-            raise refuse(
-                "many-members",
-                f"The zip archive must hold exactly one file, got {len(members):,}. Upload the "
-                "table alone; upload a test table separately.",
-            )
+            raise refuse("many-members", n=len(members))
         with archive.open(members[0]) as stream:
             return stream.read(max_bytes)
 
@@ -201,10 +192,7 @@ def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
     if class_names is not None:
         columns |= _named_labels(columns, class_names)
     if not columns or not n_rows:
-        raise refuse(
-            "empty",
-            "The NumPy archive holds no array with one value, or one row of scores, per row.",
-        )
+        raise refuse("empty.numpy")
     budget.check_cells(n_rows, sum(values[:1].size for values in columns.values()))
     return _table(columns, class_names, name, left_out)
 
@@ -232,11 +220,7 @@ def _array(key: str, stream: IO[bytes]) -> NDArray[Any]:
     except Exception as error:
         # Headers are read by Python's tokenizer, whose errors on damaged ones are of many types.
         if "Object arrays" in str(error):
-            raise refuse(
-                "pickled",
-                f"The array {quoted(key)} holds Python objects, which are never unpickled. Save "
-                "numbers, or text of a fixed width (astype('str')).",
-            ) from None
+            raise refuse("pickled", array=key) from None
         raise _damaged_arrays() from None
     # Reading beyond the last value makes the archive compare its checksum.
     if stream.read(1) or (values.dtype.kind == "U" and not _is_text(values)):
@@ -251,11 +235,7 @@ def _is_text(values: NDArray[Any]) -> bool:
 
 
 def _damaged_arrays() -> InputError:
-    return refuse(
-        "damaged",
-        "This NumPy archive cannot be read: it is damaged, cut short, compressed in an "
-        "unsupported way, or holds more than one archive. Save it again with numpy.savez.",
-    )
+    return refuse("damaged.numpy")
 
 
 def _matrix(arrays: Arrays) -> str | None:
@@ -327,11 +307,7 @@ def _table(
             # The frame is a view of the array, so that a large matrix is not copied.
             frames.append(pd.DataFrame(native, copy=False))
         except pd.errors.OutOfBoundsDatetime:
-            raise refuse(
-                "dates",
-                f"The array {quoted(key)} holds dates that are billions of years away. Save it as "
-                "numbers, or leave it out.",
-            ) from None
+            raise refuse("dates.numpy", array=key) from None
         classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
         names += [f"{key}_{class_name}" for class_name in classes] if native.ndim == 2 else [key]
     together = pd.concat(frames, axis=1)

@@ -29,10 +29,10 @@ def read_arff(content: bytes, name: str, given: FileFormat, budget: Budget) -> T
         for attribute in ATTRIBUTE.finditer(text, 0, data.start() if data else 0)
     ]
     if data is None or not names:
-        raise refuse("empty", "The ARFF file has no attributes or no @data. Save it again.")
+        raise refuse("empty.arff")
     rows, written = text[data.end() :], io.StringIO(newline="")
     if re.match(r"\s*\{", rows):
-        raise refuse("sparse", "This ARFF file is sparse. Save it in the dense format, or as CSV.")
+        raise refuse("sparse")
     # Weka and SciPy write words in single quotation marks, and CSV in double ones.
     quote = "'" if "'" in rows else '"'
     writer = csv.writer(written, lineterminator="\n")
@@ -42,7 +42,7 @@ def read_arff(content: bytes, name: str, given: FileFormat, budget: Budget) -> T
         reader = csv.reader(lines, quotechar=quote, skipinitialspace=True, escapechar="\\")
         writer.writerows(["" if cell.strip() == "?" else cell for cell in row] for row in reader)
     except csv.Error:
-        raise refuse("damaged", "A row of this ARFF file cannot be read. Save it as CSV.") from None
+        raise refuse("damaged.arff") from None
     as_csv = replace(given, delimiter=",", header=True, encoding=None)
     return read_text(written.getvalue().encode(), name, as_csv, budget)
 

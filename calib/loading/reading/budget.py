@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calib.loading.problems import refuse
-from calib.text import number
 
 # The upload widget of the page and .streamlit/config.toml have the same number.
 MAX_BYTES = 2**30
@@ -29,55 +28,27 @@ class Budget:
     def check_file(self, size: int) -> None:
         """Refuse a file of this size if it is too large."""
         if size > self.size:
-            raise refuse(
-                "too-large",
-                f"The file is larger than {_mb(self.size)}. Upload fewer rows, only the "
-                "columns that are needed, or Parquet.",
-            )
+            raise refuse("too-large", size=self.size)
 
     def check_unpacked(self, size: int, kind: str) -> None:
         """Refuse a compressed file if its content is too large."""
         if size > self.size:
-            raise refuse(
-                "too-large",
-                f"The {kind} file holds more than {_mb(self.size)} when unpacked. Upload "
-                "fewer rows, or only the columns that are needed.",
-            )
+            raise refuse("too-large.unpacked", kind=kind, size=self.size)
 
     def check_cells(self, n_rows: int, n_columns: int) -> None:
         """Refuse a table if it has too many rows and columns."""
         if n_columns > MAX_COLUMNS:
-            raise refuse(
-                "too-wide",
-                f"The table has {n_columns:,} columns; at most {MAX_COLUMNS:,} are read. Upload "
-                "only the columns that are needed.",
-            )
+            raise refuse("too-wide", n=n_columns, most=MAX_COLUMNS)
         if n_rows * n_columns > self.cells:
-            raise refuse(
-                "too-large",
-                f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {self.cells:,} "
-                "cells are read. Upload fewer rows, or only the columns that are needed.",
-            )
+            raise refuse("too-large.cells", n_rows=n_rows, n_columns=n_columns, most=self.cells)
 
     def check_decoded(self, size: int, kind: str) -> None:
         """Refuse columns if they are too large when decoded."""
         limit = max(self.size, self.cells * CELL_BYTES)
         if size > limit:
-            raise refuse(
-                "too-large",
-                f"The columns of the {kind} file are {_mb(size)} when decoded; at most "
-                f"{_mb(limit)} are read. Upload fewer rows, or only the columns that are needed.",
-            )
+            raise refuse("too-large.decoded", kind=kind, size=size, limit=limit)
 
     def check_words(self, size: int, kind: str) -> None:
         """Refuse columns if their words are too large when each is in its row."""
         if size > self.words:
-            raise refuse(
-                "too-large",
-                f"The words of the {kind} file are {_mb(size)} when each stands in its row; "
-                f"at most {_mb(self.words)} are read. Leave out columns of long words.",
-            )
-
-
-def _mb(size: int) -> str:
-    return f"{number(size / 2**20, 0)} MB"
+            raise refuse("too-large.words", kind=kind, size=size, limit=self.words)

@@ -41,16 +41,8 @@ def read_columnar(content: bytes, name: str, budget: Budget) -> Table:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         if "deeply nested" in str(error):
-            raise refuse(
-                "too-nested",
-                f"A column of this {kind} file holds lists within lists, more than are read. Write "
-                "the file without this column.",
-            ) from None
-        raise refuse(
-            "damaged",
-            f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "
-            "Write it again.",
-        ) from None
+            raise refuse("too-nested", kind=kind) from None
+        raise refuse("damaged.columnar", kind=kind) from None
     return from_arrow(table, left_out, name=name)
 
 
@@ -58,11 +50,7 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     source = pa.BufferReader(content)
     file = pq.ParquetFile(source)
     if METADATA_KEY in (file.metadata.metadata or {}):
-        raise refuse(
-            "aggregate",
-            "This file holds counts made by calib.aggregate, not rows. In Python: "
-            "calib.analyze(calib.Aggregate.load(path)).",
-        )
+        raise refuse("aggregate")
     schema = file.schema_arrow
     lengths = _lengths_of_lists(file.metadata) | {
         field.name: float(field.type.num_fields)
@@ -287,13 +275,11 @@ def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str)
     if left_out is None:
         table, left_out = _plain_columns(table, table.schema)
     if not table.num_rows or not table.num_columns:
-        raise refuse("empty", "The file holds no rows or no plain columns. Upload the rows.")
+        raise refuse("empty.columns")
     try:
         frame = _to_frame(table.rename_columns([str(i) for i in range(table.num_columns)]))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
-        raise refuse(
-            "damaged", "The columns of the file cannot be converted. Save it as CSV."
-        ) from None
+        raise refuse("damaged.columns") from None
     commas = has_commas(frame, LOOK_ROWS)
     notes = left_out_columns(left_out, "hold lists or bytes, not single values")
     return make_table(frame, table.column_names, name=name, notes=notes, commas=commas)

@@ -27,7 +27,6 @@ from calib.loading.reading.layout import (
 )
 from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
-from calib.text import joined, plural, quoted
 
 LARGE_TEXT_BYTES = 2**25  # A larger text is read in parts.
 # The last cell is compared with others of its column in the last bytes of a text. Of 80,000
@@ -102,10 +101,7 @@ def _visible(text: bytes) -> tuple[bytes, tuple[Problem, ...]]:
     text, n_hidden = HIDDEN.subn(b"", MINUS.sub(b"-", text))
     if not n_hidden:
         return text, ()
-    sentence = (
-        f"Left out: {plural(n_hidden, 'character')} without width, such as zero-width spaces."
-    )
-    return text, (note("hidden-characters", sentence),)
+    return text, (note("hidden-characters", n=n_hidden),)
 
 
 def _width(text: bytes, given: FileFormat) -> int:
@@ -124,12 +120,7 @@ def _check_end(text: bytes, layout: Layout) -> tuple[Problem, ...]:
         return ()
     _, record = next(read_records(last.decode(), layout.delimiter), (0, layout.names))
     if len(record) < len(layout.names):
-        raise refuse(
-            "cut-short",
-            f"The file ends in the middle of a row: its last line has {len(record)} of "
-            f"{len(layout.names)} cells and no line break. Upload the whole file, or complete or "
-            "remove that line.",
-        )
+        raise refuse("cut-short", n=len(record), n_names=len(layout.names))
     return _perhaps_cut(
         text[max(layout.start, len(text) - END_BYTES) :], layout, record[-1].strip()
     )
@@ -149,14 +140,7 @@ def _perhaps_cut(end: bytes, layout: Layout, last: str) -> tuple[Problem, ...]:
         or not all(map(FRACTION.fullmatch, others))
     ):
         return ()
-    return (
-        note(
-            "perhaps-cut",
-            f"The file does not end with a line break, and its last row may be cut: its last cell "
-            f"is {quoted(last)}, and the cells above have at least {shortest} characters. Check "
-            "that the file is complete.",
-        ),
-    )
+    return (note("perhaps-cut", last=last, shortest=shortest),)
 
 
 def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
@@ -164,7 +148,7 @@ def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
         is_large = len(text) > LARGE_TEXT_BYTES
         frame = in_parts(text, layout) if is_large else read_csv(text, layout)
     except pd.errors.EmptyDataError:
-        raise refuse("empty", "The file holds no rows. Upload the rows as well.") from None
+        raise refuse("empty.text") from None
     except (pd.errors.ParserError, ValueError, OverflowError):
         raise unreadable(text, layout.delimiter, layout.n_columns) from None
     n_named = len(layout.names)
@@ -195,15 +179,8 @@ def _short_rows(
                 number += 1
     if not short:
         return ()
-    has = "row has" if len(short) == 1 else "rows have"
-    shown = joined([f"{row:,}" for row in short[:3]], len(short))
-    rows = f"{'row' if len(short) == 1 else 'rows'} {shown}"
     return (
-        warning(
-            "short-rows",
-            f"{len(short):,} {has} fewer cells than the header has names, first in {rows}: the "
-            "cells at their end were read as empty. Check that these rows are complete.",
-        ),
+        warning("short-rows", n=len(short), rows=([f"{row:,}" for row in short[:3]], len(short))),
     )
 
 
@@ -245,11 +222,7 @@ def to_utf8(
         raise _not_text()
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise refuse(
-            "zero-bytes",
-            f"Line {line:,} of the file holds a zero byte (NUL), which text never has: the file is "
-            "damaged. Write it again.",
-        )
+        raise refuse("zero-bytes", line=line)
     # ASCII is UTF-8 already. Nearly all large tables are ASCII, and decoding them takes long.
     if data.isascii():
         return data, (), guesses
@@ -265,11 +238,7 @@ def _decoded(data: bytes, encoding: str) -> bytes:
         # Some encodings keep the byte order mark, which is not part of the first name.
         return data.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError:
-        raise refuse(
-            "encoding",
-            f"The file cannot be read as {quoted(encoding)}. Name its encoding, or save it as "
-            "UTF-8.",
-        ) from None
+        raise refuse("encoding", encoding=encoding) from None
 
 
 def _guess(encoding: str) -> Guess:
@@ -281,11 +250,7 @@ def _western(data: bytes) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]
         text, name, codec = data.decode("cp1252"), "Windows-1252", "cp1252"
     except UnicodeDecodeError:
         text, name, codec = data.decode("latin-1"), "Latin-1", "latin-1"
-    sentence = (
-        f"The file is not UTF-8; it was read as {name}. If names or labels look wrong, save it as "
-        "UTF-8."
-    )
-    return text.encode(), (note("encoding", sentence),), (_guess(codec),)
+    return text.encode(), (note("encoding.guessed", name=name),), (_guess(codec),)
 
 
 def _guess_utf16(data: bytes) -> str | None:
@@ -308,8 +273,4 @@ def _mostly_text(data: bytes) -> bool:
 
 
 def _not_text() -> InputError:
-    return refuse(
-        "not-a-table",
-        "The file is neither text nor Parquet or Arrow, so it is not a table that can be read. "
-        "Upload CSV, TSV, Parquet or Arrow.",
-    )
+    return refuse("not-a-table")

@@ -86,7 +86,10 @@ def read_back(path: Path) -> Read:
 
 def _problem(written: dict[str, Any]) -> Problem:
     choices = tuple(Choice(**choice) for choice in written.pop("choices"))
-    return Problem(**written, choices=choices)
+    problem = Problem(**written, choices=choices)
+    # A program that was taken over may return facts that do not fit the sentence.
+    assert problem.sentence
+    return problem
 
 
 def _column(column: pd.Series) -> tuple[str, pa.Array]:

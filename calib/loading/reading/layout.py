@@ -14,7 +14,6 @@ from typing import Any
 from calib.loading.columns import mark_of
 from calib.loading.file_options import FileFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, note, refuse
-from calib.text import joined, listed, plural, quoted
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
@@ -61,7 +60,7 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
     if not complete and len(records) < SAMPLE_RECORDS:
         records = records[:-1]
     if not records:
-        raise refuse("empty", "The file holds no rows. Upload a table with a header and rows.")
+        raise refuse("empty.table")
     n_above = 0 if given.header is not None else _n_above_header(records)
     above, records = records[:n_above], records[n_above:]
     has_header, sure = (given.header, True) if given.header is not None else find_header(records)
@@ -69,9 +68,7 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
     below = records[1 : 1 + _n_describing(records[1:])] if has_header else []
     rows = records[has_header + len(below) :]
     if not rows and complete:
-        raise refuse(
-            "only-header", "The file holds a header line and no rows. Upload the rows as well."
-        )
+        raise refuse("only-header")
     start, first_row = _first_row(sample, delimiter, n_above + has_header + len(below))
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
     surplus = _surplus(text, delimiter, start, names, rows)
@@ -84,10 +81,8 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
 def _left_out(records: Sequence[Record]) -> tuple[Problem, ...]:
     if not records:
         return ()
-    shown = listed([" ".join(filter(None, record)) for record in records], 3)
-    lines = plural(len(records), "line")
-    sentence = f"Left out at the top: {lines} with neither names of columns nor values ({shown})."
-    return (note("left-out-lines", sentence),)
+    lines = [" ".join(filter(None, record)) for record in records]
+    return (note("left-out-lines", n=len(lines), lines=lines),)
 
 
 def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:
@@ -109,11 +104,7 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
         return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else len(header)
     if len(header) > width and any(NUMBER.fullmatch(name.strip()) for name in header):
-        raise refuse(
-            "long-header",
-            f"The header has {len(header)} names, some of them numbers, and most rows have "
-            f"{width} cells: a line break is missing after the header. Add it.",
-        )
+        raise refuse("long-header", n=len(header), n_cells=width)
     longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
     # A delimiter at the end of every row makes an empty cell, and not a column, unless the header
     # ends with one too.
@@ -123,11 +114,7 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
     # R writes names of rows in quotation marks.
     if data.lstrip().startswith(b'"') and len({row[0] for row in rows}) == len(rows):
         return ["", *header]
-    raise refuse(
-        "short-header",
-        f"The header has {len(header)} names and the rows have {len(header) + 1} cells: either the "
-        "first or the last column has no name. Give every column a name.",
-    )
+    raise refuse("short-header", n=len(header), n_cells=len(header) + 1)
 
 
 def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Sequence[Record]) -> int:
@@ -149,10 +136,7 @@ def _filled(record: Record) -> int:
 def _refuse_other_formats(sample: str) -> None:
     for pattern, kind in ((MARKUP, "HTML or XML"), (JSON, "JSON")):
         if pattern.match(sample):
-            raise refuse(
-                "not-a-table",
-                f"This looks like {kind}, not a table. Save the rows as CSV or Parquet.",
-            )
+            raise refuse("not-a-table.markup", kind=kind)
 
 
 def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
@@ -241,16 +225,8 @@ def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
         return long_cell()
     # Lines whose additional cells are all empty are only reported if there are no others.
     if lines := with_values or with_empty[:3]:
-        return refuse(
-            "ragged",
-            f"The table has {n_columns} columns, but some lines have more cells: "
-            f"{joined(lines)}. Put cells that contain the delimiter in quotation marks.",
-        )
-    return refuse(
-        "quotes",
-        "A quotation mark is opened and never closed, or rows have unequal numbers of cells. "
-        "Repair the quotation marks, or save the table again as CSV.",
-    )
+        return refuse("ragged", n=n_columns, lines=lines)
+    return refuse("quotes")
 
 
 def _first_row(sample: str, delimiter: str, n_records: int) -> tuple[int, int]:
@@ -274,11 +250,7 @@ def _decimal(delimiter: str, rows: Sequence[Record]) -> str:
 
 def long_cell() -> InputError:
     """The error about a cell that is too long."""
-    return refuse(
-        "long-cell",
-        f"A cell is longer than {csv.field_size_limit():,} characters: either a column of long "
-        "texts, which is better left out, or a quotation mark that is never closed.",
-    )
+    return refuse("long-cell", most=csv.field_size_limit())
 
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?%?|[-+]?(inf|nan)", re.IGNORECASE)
@@ -431,11 +403,9 @@ def _does_not_fit(name: str, cells: Record) -> bool:
 
 
 def _question(first: Record) -> Problem:
-    shown = quoted(",".join(first))
     return error(
         "header",
-        f"The first line, {shown}, is either the default column names of pandas or a row of "
-        "data. Choose which.",
+        line=",".join(first),
         choices=(
             Choice("The first line names the columns", {"header": True}),
             Choice("The first line is data", {"header": False}),

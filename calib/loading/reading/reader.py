@@ -33,7 +33,6 @@ from calib.loading.reading.spread import spread
 from calib.loading.reading.spreadsheets import OLD_EXCEL, is_workbook, read_workbook
 from calib.loading.reading.statistics_files import STATISTICS, read_statistics
 from calib.loading.table import Table, make_table
-from calib.text import quoted
 
 DEFAULT_BUDGET = Budget()
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
@@ -125,18 +124,14 @@ def read(
         table = _from_bytes(bytes(data), stem(name or "pasted text"), budget, given)
         table = table if table.log else spread(table)
     except MemoryError:
-        raise refuse(
-            "memory",
-            "There is not enough memory for what this file holds, or promises to hold if it is "
-            "damaged. Give fewer rows, or only the columns that are needed.",
-        ) from None
+        raise refuse("memory.here") from None
     return replace(table, file=Path(name or "").name, format=given)
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Table:
     plain = frame.reset_index(drop=True)
     if plain.empty:
-        raise refuse("empty", "The DataFrame holds no rows or no columns.")
+        raise refuse("empty.frame")
     names = [
         " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
         for column in frame.columns
@@ -149,9 +144,7 @@ def _read_path(path: Path, limit: int) -> bytes:
         with path.open("rb") as stream:
             return stream.read(limit + 1)
     except (OSError, ValueError):
-        raise refuse(
-            "no-file", f"There is no readable file {quoted(path)}. Check the path."
-        ) from None
+        raise refuse("no-file.readable", path=str(path)) from None
 
 
 def stem(name: str) -> str:
@@ -169,7 +162,7 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Ta
             return reads(data, name, given, budget)
     content = unpack(data, budget)
     if not content or content.isspace():
-        raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
+        raise refuse("empty")
     _refuse_others(content)
     for start, reads in FORMATS:
         if start.match(content):
@@ -197,32 +190,16 @@ def _refuse_others(content: bytes) -> None:
     """Refuse formats that are not read, with what to do, and several files in one."""
     for magic, kind in OTHER_FORMATS.items():
         if content.startswith(magic):
-            raise refuse(
-                "not-a-table",
-                f"This is {kind}, not a table that can be read. Upload CSV, Excel, JSON, Parquet, "
-                "Arrow or a NumPy archive.",
-            )
+            raise refuse("not-a-table.other", kind=kind)
     for magic, (program, command) in EXPORTS.items():
         if content.startswith(magic):
-            raise refuse(
-                "not-a-table",
-                f"This is a file of {program}, which is not read here. In {program} run "
-                f"`{command}` and upload the CSV file.",
-            )
+            raise refuse("not-a-table.program", program=program, command=command)
     if content.startswith(GIT_LFS):
-        raise refuse(
-            "git-lfs",
-            "This is a pointer of Git LFS and not the file itself. Run `git lfs pull` in the "
-            "repository, and upload the file again.",
-        )
+        raise refuse("git-lfs")
 
     if content.startswith(b"FEA1"):
-        raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
+        raise refuse("old-feather")
     for magic, kind in ((PARQUET, "Parquet"), (ARROW_FILE, "Arrow")):
         # Only the last of several files would be read.
         if content.startswith(magic) and 2 * magic in content:
-            raise refuse(
-                "several-files",
-                f"The file holds several {kind} files, one after the other. Save their rows as "
-                "one table.",
-            )
+            raise refuse("several-files", kind=kind)

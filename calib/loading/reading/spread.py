@@ -20,7 +20,6 @@ import pandas as pd
 from calib.loading.columns import label_text
 from calib.loading.problems import note
 from calib.loading.table import Table, unique_names
-from calib.text import listed, quoted
 
 MAX_CLASSES, MAX_CELL_LENGTH = 1_000, 100_000
 ROUNDING = 1e-6  # Probabilities of 32 bits may be above 1 by this.
@@ -31,10 +30,6 @@ SPARSE = re.compile(r"\s*\(([0-9]{1,4}),\s*\[([0-9,\s]*)\],\s*\[([-+\d.eE,\s]*)\
 LABELS = ("label", "class", "value", "category", "name")
 SHARES = ("prob", "probability", "score", "p")
 WEKA_LABEL = r"[1-9][0-9]*:.*"
-WEKA_READ = (
-    "The file has predictions of Weka: the numbers before labels and the stars at probabilities "
-    "were left out, and the label ? is missing."
-)
 WEKA_NUMBER = r"\*?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?"
 
 
@@ -47,12 +42,11 @@ def spread(table: Table) -> Table:
     }
     columns = {name: parts for name, parts in of_classes.items() if parts}
     notes = [
-        note("several-values", f"{quoted(name)} was read as {listed(list(parts), 3)}.")
-        for name, parts in columns.items()
+        note("several-values", name=name, parts=list(parts)) for name, parts in columns.items()
     ]
     if of_weka := _of_weka(table.frame):
         columns = of_weka | columns
-        notes.append(note("weka", WEKA_READ))
+        notes.append(note("weka"))
     if not columns:
         return table
     parts = [

@@ -18,7 +18,6 @@ from calib.loading.reading.archives import DAMAGE
 from calib.loading.reading.budget import CELL_BYTES, Budget
 from calib.loading.reading.delimited_text import AS_CSV, read_text
 from calib.loading.table import Table
-from calib.text import listed, quoted
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 # A workbook of .xlsx, .xlsb or .ods has one of these members.
@@ -50,12 +49,9 @@ def read_workbook(data: bytes, name: str, given: FileFormat, budget: Budget) -> 
     book = _opened(data, budget)
     names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
     if given.sheet is not None and given.sheet not in names:
-        raise refuse(
-            "no-sheet",
-            f"The workbook has no sheet {quoted(given.sheet)}. It has {listed(names, 5)}.",
-        )
+        raise refuse("no-sheet", sheet=given.sheet, names=names)
     tables: dict[str, Table] = {}
-    error = refuse("empty", "The workbook has no sheet with rows. Upload the rows as well.")
+    error = refuse("empty.workbook")
     for sheet in names if given.sheet is None else [given.sheet]:
         text = _as_csv(book.get_sheet_by_name(sheet), budget)
         try:
@@ -85,11 +81,7 @@ def _opened(data: bytes, budget: Budget) -> CalamineWorkbook:
     except (CalamineError, *DAMAGE) as error:
         if isinstance(error, InputError):
             raise
-        raise refuse(
-            "damaged",
-            "This workbook cannot be read: it is damaged, locked by a password, or no workbook of "
-            "Excel or OpenDocument. Save it again without a password, or as CSV.",
-        ) from None
+        raise refuse("damaged.workbook") from None
 
 
 def _check_extent(sheet: IO[bytes], budget: Budget) -> None:
@@ -149,8 +141,6 @@ def _chosen(table: Table, sheet: str, names: list[str], given: FileFormat) -> Ta
     table = replace(table, sheets=(sheet, *others))
     if given.sheet is not None:
         return table
-    sentence = f"The sheet {quoted(sheet)} was read. The workbook also has {listed(others, 5)}."
-    guess = Guess("sheet", sheet, sentence)
-    return replace(
-        table, guesses=(*table.guesses, guess), notes=(*table.notes, note("sheet", sentence))
-    )
+    said = note("sheet", sheet=sheet, others=others)
+    guess = Guess("sheet", sheet, said.sentence)
+    return replace(table, guesses=(*table.guesses, guess), notes=(*table.notes, said))

@@ -56,13 +56,9 @@ def read_statistics(content: bytes, name: str, budget: Budget) -> Table:
     try:
         frame = reader(content)
     except DAMAGE:
-        raise refuse(
-            "damaged",
-            f"This {kind} file cannot be read: it is damaged, cut short, or of a rare version. "
-            "Export it as CSV.",
-        ) from None
+        raise refuse("damaged.statistics", kind=kind) from None
     if frame.empty:
-        raise refuse("empty", f"The {kind} file holds no rows. Upload the rows as well.")
+        raise refuse("empty.statistics", kind=kind)
     budget.check_cells(*frame.shape)
     labelled = frame.select_dtypes("category")
     texts = {
