@@ -71,7 +71,7 @@ def read_logs(
     for path in paths:
         table = read(path, given=given)
         if not table.log:
-            raise refuse("no-log", f"{table.file or table.name} is not an evaluation log.")
+            raise refuse("no-log", file=table.file or table.name)
         tables.append(with_names_beside(path, table))
     return combined(tables)[0]
 

@@ -16,7 +16,7 @@ from calib.loading.logs.rows import (
     of_each_scorer,
 )
 from calib.loading.problems import note, refuse
-from calib.text import joined, listed, plural, quoted
+from calib.text import quoted
 
 NAME = "HELM"
 RUN = "run of HELM"
@@ -62,18 +62,13 @@ def read(data: bytes) -> Log:
                 )
             )
     if names and not any(row.scorer for row in log.rows):
-        raise refuse(
-            "no-exact-match",
-            f"No instance of this run has {' or '.join(SCORERS)}, which say whether an answer is "
-            f"right. The statistics are {listed(list(names), 8)}.",
-        )
+        raise refuse("no-exact-match", scorers=" or ".join(SCORERS), names=list(names))
     of_each_scorer(log)
     if n_perturbed:
-        text = f"{plural(n_perturbed, 'row')} of perturbed instances were left out."
-        log.notes.append(note("perturbed", text))
+        log.notes.append(note("perturbed", n=n_perturbed))
     if len(splits) > 1:
-        counts = joined([f"{quoted(split)} ({n:,})" for split, n in splits.items()])
-        log.notes.append(note("splits", f"Instances of the splits {counts} are read together."))
+        counts = [f"{quoted(split)} ({n:,})" for split, n in splits.items()]
+        log.notes.append(note("splits", splits=counts))
     return log
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from calib.loading.logs.json_values import Document, as_object
 from calib.loading.logs.rows import NO_SOURCE, STATED, Log, LogRow, name_of, number_of, text_of
 from calib.loading.problems import note, warning
-from calib.text import plural
 
 NAME = "HLE"
 VALUES = {"yes": 1.0, "no": 0.0}
@@ -46,11 +45,7 @@ def _scale(log: Log, are_plain: list[bool]) -> None:
     ]
     fractions = any(0.0 < confidence < 1.0 for confidence in plain)
     if plain and max(plain) <= 1.0:
-        text = (
-            "No confidence is above 1, so they were read as probabilities, although this format "
-            "has percentages. If they are percentages, divide them by 100 (transform='percent')."
-        )
-        log.notes.append(warning("at-most-1", text))
+        log.notes.append(warning("at-most-1"))
     elif not fractions:
         log.rows = [
             row._replace(confidence=row.confidence / FULL)
@@ -64,11 +59,7 @@ def _scale(log: Log, are_plain: list[bool]) -> None:
 def _note_full(log: Log) -> None:
     n_full = sum(row.confidence == 1.0 for row in log.rows)
     if n_full:
-        text = (
-            f"{plural(n_full, 'answer')} of {len(log.rows):,} have confidence 100%. The judge of "
-            "this format also writes 100 if the model stated none."
-        )
-        log.notes.append(note("full-confidence", text))
+        log.notes.append(note("full-confidence", n=n_full, total=len(log.rows)))
 
 
 def _row(question: str, record: dict[str, Any], stated: float | None) -> LogRow:

@@ -29,7 +29,6 @@ from calib.loading.logs.rows import (
 from calib.loading.problems import InputError, note, refuse, warning
 from calib.loading.reading.archives import DAMAGE, check_whole, in_pieces
 from calib.loading.reading.budget import Budget
-from calib.text import plural, quoted
 
 NAME = "Inspect"
 START, HEADER = "_journal/start.json", "header.json"
@@ -127,32 +126,22 @@ class _Reader:
         status = header.get("status", "started")
         if status != "success":
             total = as_object(evaluation.get("dataset")).get("samples")
-            of = f" of {total:,}" if isinstance(total, int) else ""
             n_samples = len({(row.sample, row.epoch) for row in self.log.rows})
-            self.log.notes.append(
-                warning(
-                    "unfinished",
-                    f"The evaluation was not finished: the log holds {n_samples:,}{of} answers. "
-                    "Answers that are missing may differ from these.",
-                )
-            )
+            of = total if isinstance(total, int) else None
+            self.log.notes.append(warning("unfinished", n=n_samples, total=of))
         return self.log
 
     def _note_left_out(self) -> None:
         if self.invalid:
-            text = f"{plural(self.invalid, 'answer')} marked as invalid counted as not scored."
-            self.log.notes.append(note("invalidated", text))
+            self.log.notes.append(note("invalidated", n=self.invalid))
         if self.errors:
             self.log.notes.append(errors_note(self.errors))
         for scorer, values in self.unread.items():
-            text = (
-                f"{plural(len(values), 'score')} of {quoted(scorer)} cannot be read as right or "
-                f"wrong, such as {quoted(values[0])}, and counted as not scored."
-            )
-            self.log.notes.append(warning("unread-scores", text))
+            example = str(values[0])
+            facts = {"n": len(values), "scorer": scorer, "example": example}
+            self.log.notes.append(warning("unread-scores", **facts))
         if self.no_answer:
-            text = f"{plural(self.no_answer, 'answer')} without a reply (N) counted as wrong."
-            self.log.notes.append(note("no-answer", text))
+            self.log.notes.append(note("no-answer", n=self.no_answer))
 
 
 def _epoch(value: Any) -> int:
@@ -222,11 +211,7 @@ def read_archive(data: bytes, budget: Budget) -> Log:
     except InputError:
         raise
     except (*DAMAGE, pa.ArrowException):
-        raise refuse(
-            "damaged",
-            "This .eval file cannot be read: it is damaged, cut short or locked by a password. "
-            "Copy it again, or save it as JSON: inspect log convert --to json.",
-        ) from None
+        raise refuse("damaged.eval") from None
 
 
 def _read_members(archive: zipfile.ZipFile, data: bytes, budget: Budget) -> Log:

@@ -105,11 +105,7 @@ class Document:
     def end(self) -> None:
         """Refuse a text that goes on after its value, because the rest would be ignored."""
         if self.peek():
-            raise refuse(
-                "several-values",
-                "The text goes on after the end of its first list or object, perhaps with another "
-                "log. Give each log in a file of its own.",
-            )
+            raise refuse("several-values.logs")
 
     def _takes(self, character: str) -> bool:
         if self.peek() != character:
@@ -143,11 +139,7 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
 
 def cut_short(number: int) -> InputError:
     """The error about a file whose last record is not complete."""
-    return refuse(
-        "cut-short",
-        f"The file ends in the middle of record {number:,}. Give the whole file, or remove its "
-        "last line.",
-    )
+    return refuse("cut-short.record", number=number)
 
 
 def as_object(value: Any) -> dict[str, Any]:

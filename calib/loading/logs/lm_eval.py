@@ -10,7 +10,6 @@ from typing import Any
 from calib.loading.logs.json_values import Document, as_list, as_object, records
 from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of, text_of
 from calib.loading.problems import InputError, note, refuse
-from calib.text import quoted
 
 NAME = "lm-evaluation-harness"
 RESULTS = "results of lm-evaluation-harness"
@@ -54,8 +53,7 @@ def read(data: bytes, name: str) -> Log:
                 )
             )
     if no_choices:
-        text = "Generated answers have no confidence in these logs; multiple-choice tasks have one."
-        log.notes.append(note("generated", text))
+        log.notes.append(note("generated"))
     return log
 
 
@@ -118,12 +116,7 @@ def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) ->
 
 
 def _odd(record: dict[str, Any], count: int) -> InputError:
-    return refuse(
-        "odd-likelihoods",
-        f"Sample {quoted(record.get('doc_id'))} has {count:,} likelihoods. With acc_mutual_info "
-        "each choice has two, with and without the question, so their number must be even. Run "
-        "the evaluation again, or remove this sample.",
-    )
+    return refuse("odd-likelihoods", sample=str(record.get("doc_id")), n=count)
 
 
 def _lengths(record: dict[str, Any], n_choices: int) -> list[int]:

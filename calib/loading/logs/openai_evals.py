@@ -43,8 +43,7 @@ def read(data: bytes) -> Log:
             logarithms.setdefault(sample, []).append(about)
     log.rows = [_row(sample, about, logarithms.get(sample, [])) for sample, about in matches]
     if not finished:
-        text = f"The log has no final report, so it may not be complete: {len(matches):,} answers."
-        log.notes.append(warning("unfinished", text))
+        log.notes.append(warning("unfinished.report", n=len(matches)))
     return log
 
 

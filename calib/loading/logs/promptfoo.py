@@ -19,7 +19,6 @@ from calib.loading.logs.rows import (
 )
 from calib.loading.problems import note
 from calib.loading.table import unused
-from calib.text import plural
 
 NAME = "promptfoo"
 # The score of these checks comes from a model, so it is a judge's.
@@ -116,11 +115,7 @@ class _Reader:
             for row in log.rows
         ]
         if self.only_judged and self.n_checked:
-            text = (
-                f"{plural(self.only_judged, 'answer')} without any check beside the judge counted "
-                "as not scored, because there the outcome only repeats the judge's verdict."
-            )
-            log.notes.append(note("only-judged", text))
+            log.notes.append(note("only-judged", n=self.only_judged))
         if self.errors:
             log.notes.append(errors_note(self.errors))
         of_each_scorer(log)

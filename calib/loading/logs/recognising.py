@@ -75,20 +75,12 @@ def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
     if reads := _reader_of(paths):
         return to_table(reads(data, name), name, given)
     if helm.recognises_others(paths):
-        raise refuse(
-            "other-file",
-            "This file of HELM has no scored answers. Give per_instance_stats.json of the same "
-            "run, and run_spec.json beside it, which names the model.",
-        )
+        raise refuse("other-file")
     if not _are_rows(data, paths):
         table = records.read_frame(data, name, given, budget)
         if table is not None:
             return table
-        raise refuse(
-            "not-a-table",
-            "This JSON is neither a list of rows nor an evaluation log that can be read. Those are "
-            f"logs of {READABLE_LOGS}. Save other rows as CSV or JSON Lines.",
-        )
+        raise refuse("not-a-table.json", readable=READABLE_LOGS)
     return records.read(data, name, budget)
 
 
@@ -117,11 +109,6 @@ def _guarded(read: Callable[[], Table]) -> Table:
     except InputError:
         raise
     except RecursionError:
-        raise refuse(
-            "too-deep", "The JSON text is nested too deeply to be an evaluation log."
-        ) from None
+        raise refuse("too-deep") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise refuse(
-            "damaged",
-            "This JSON text cannot be read: it is damaged, cut short, or not UTF-8. Save it again.",
-        ) from None
+        raise refuse("damaged.json") from None

@@ -86,7 +86,7 @@ def _of_rows(rows: Iterable[dict[str, Any]], name: str, budget: Budget) -> Table
         n_rows += 1
         budget.check_cells(n_rows, len(columns))
     if not columns:
-        raise refuse("empty", "The JSON text has no objects with values, which would be rows.")
+        raise refuse("empty.json")
     for column in columns.values():
         column += [None] * (n_rows - len(column))
     frame = pd.DataFrame({key: _series(values) for key, values in columns.items()})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calib.loading.file_options import FileFormat
 from calib.loading.problems import Choice, InputError, Problem, error, note, refuse, warning
 from calib.loading.table import Table
-from calib.text import listed, number, plural, quoted
+from calib.text import number
 
 COLUMNS = (
     *("task", "model", "sample_id", "epoch", "confidence", "correct"),
@@ -132,8 +132,7 @@ def of_each_scorer(log: Log) -> None:
 
 def errors_note(count: int) -> Problem:
     """The note about answers that ended with an error."""
-    text = f"{plural(count, 'answer')} ended with an error and counted as not scored."
-    return note("errors", text)
+    return note("errors", n=count)
 
 
 def to_table(log: Log, name: str, given: FileFormat) -> Table:
@@ -142,7 +141,7 @@ def to_table(log: Log, name: str, given: FileFormat) -> Table:
     Raises InputError if the log has several and none is named, or if some answers are partly right.
     """
     if not log.rows:
-        raise refuse("empty", f"This log of {log.format} holds no answers yet.")
+        raise refuse("empty.log", format=log.format)
     rows = _of_one(log, "filter", given.filter)
     log.rows = []
     rows = _of_scorer(log, rows, given.scorer)
@@ -164,32 +163,14 @@ def _of_one(log: Log, kind: str, wanted: str | None) -> list[LogRow]:
 
 
 def _not_there(kind: str, wanted: str, names: Sequence[str]) -> Problem:
-    return warning(
-        f"no-{kind}",
-        f"There is no {kind} {quoted(wanted)}; the log has only {quoted(names[0])}, which was "
-        "read.",
-    )
+    return warning(f"no-{kind}", wanted=wanted, name=names[0])
 
 
 def _which(kind: str, names: Sequence[str], wanted: str | None) -> InputError:
-    got = "" if wanted is None else f" There is no {kind} {quoted(wanted)}."
     choices = tuple(
         Choice(f"{kind.capitalize()}: {name}"[:60], {kind: name}) for name in names[:MAX_CHOICES]
     )
-    about = {
-        "filter": "Each answer was read by several filters",
-        "scorer": "Each answer was scored in several ways",
-    }
-    return InputError(
-        [
-            error(
-                f"which-{kind}",
-                f"{about[kind]}: {listed(names, 5)}.{got} Choose the {kind} that says whether an "
-                "answer is right.",
-                choices=choices,
-            )
-        ]
-    )
+    return InputError([error(f"which-{kind}", names=names, wanted=wanted, choices=choices)])
 
 
 def _of_scorer(log: Log, rows: list[LogRow], wanted: str | None) -> list[LogRow]:
@@ -209,8 +190,7 @@ def _of_scorer(log: Log, rows: list[LogRow], wanted: str | None) -> list[LogRow]
     if len(names) > 1:
         if wanted is not None or not _agree([by_scorer[name] for name in names]):
             raise _which("scorer", names, wanted)
-        text = f"The scorers {listed(names, 5)} agree on every answer; {quoted(names[0])} was read."
-        log.notes.append(note("scorers", text))
+        log.notes.append(note("scorers", names=names, name=names[0]))
     elif wanted is not None:
         log.notes.append(_not_there("scorer", wanted, names))
     return first
@@ -230,13 +210,7 @@ def _of_one_source(log: Log, rows: list[LogRow]) -> list[LogRow]:
     if len(sources) < 2:
         return rows
     others = sum(row.source in sources[1:] for row in rows)
-    log.notes.append(
-        warning(
-            "sources",
-            f"Some confidences are {sources[0]}, others {sources[1]}. Only the first are used: "
-            f"{plural(others, 'answer')} without one counted as without confidence.",
-        )
-    )
+    log.notes.append(warning("sources", used=sources[0], unused=sources[1], n=others))
     return [
         row._replace(confidence=None, source=NO_SOURCE) if row.source in sources[1:] else row
         for row in rows
@@ -299,20 +273,13 @@ def _partly(name: str, grades: NDArray[Any], values: set[float]) -> InputError:
     low, high = float(grades.min()), float(grades.max())
     if values <= PARTLY:
         count = int((grades == HALF).sum())
-        sentence = (
-            f"{plural(count, 'answer')} of {quoted(name)} {'is' if count == 1 else 'are'} partly "
-            f"right (P, a score of {HALF:g}). Choose whether they count as right or as wrong."
-        )
         choices = (
             Choice("Partly right counts as wrong", {"correct_from": 1.0}),
             Choice("Partly right counts as right", {"correct_from": HALF}),
         )
-        return InputError([error("partly-right", sentence, choices=choices)])
+        facts = {"n": count, "name": name, "score": HALF}
+        return InputError([error("partly-right", **facts, choices=choices)])
     middle = (low + high) / 2.0
-    sentence = (
-        f"The scores of {quoted(name)} go from {number(low, 2)} to {number(high, 2)} and are not "
-        "only 0 and 1. Give the smallest score that counts as right."
-    )
     ends = dict.fromkeys((high, middle))
     answers = (Choice(f"Right from {number(end, 2)}", {"correct_from": end}) for end in ends)
-    return InputError([error("graded", sentence, choices=tuple(answers))])
+    return InputError([error("graded", name=name, low=low, high=high, choices=tuple(answers))])

@@ -15,7 +15,7 @@ from calib.loading.logs.rows import NO_SOURCE, RIGHT
 from calib.loading.problems import Choice, Problem, error, refuse, warning
 from calib.loading.table import Table, unused
 from calib.numerics.intervals import wilson_interval
-from calib.text import joined, level, listed, percent, plural, quoted
+from calib.text import joined, level, percent, plural
 
 # Files that name the model of another file, and the format of that file.
 NAMES_FOR = {lm_eval.RESULTS: lm_eval.NAME, helm.RUN: helm.NAME}
@@ -37,16 +37,10 @@ def combined(tables: Sequence[Table]) -> list[Table]:
     if not logs and not beside:
         return list(tables)
     if len(logs) + len(beside) < len(tables):
-        raise refuse(
-            "logs-and-tables",
-            "Some of these files are evaluation logs and others are tables. Give the logs alone.",
-        )
+        raise refuse("logs-and-tables")
     if not logs:
-        raise refuse(
-            "names-only",
-            f"{quoted(beside[0].file or beside[0].name)} names the model and has no answers. Give "
-            f"it together with {_samples_of(beside[0])}.",
-        )
+        file, samples = beside[0].file or beside[0].name, _samples_of(beside[0])
+        raise refuse("names-only", file=file, samples=samples)
     with_models: list[Table] = []
     for log in logs:
         taken_names = {model for other in with_models for model in other.frame["model"].unique()}
@@ -118,17 +112,12 @@ def _date(name: str) -> str:
 
 
 def _unnamed(log: Table, model: str, models: Sequence[str]) -> Problem:
-    several = f" Several models would fit: {listed(models, 3)}." if models else ""
     wanted = {
         lm_eval.NAME: "the results_*.json of the same run",
         helm.NAME: "the run_spec.json of the same run",
     }
-    where = f" Give {wanted[log.log]} as well." if log.log in wanted else ""
-    return warning(
-        "no-model",
-        f"The log {quoted(log.file or log.name)} does not name its model, which is called "
-        f"{quoted(model)} here.{several}{where}",
-    )
+    facts = {"file": log.file or log.name, "model": model}
+    return warning("no-model", **facts, models=models, wanted=wanted.get(log.log))
 
 
 def named_by(log: Table, beside: Sequence[Table]) -> Table:
@@ -205,8 +194,7 @@ def _problems(table: Table) -> list[Problem]:
     frame = table.frame
     scored = frame[frame["correct"].notna()]
     if scored.empty:
-        text = f"None of the {plural(len(frame), 'answer')} of {quoted(table.file)} was scored."
-        return [error("no-scores", f"{text} Run the scorer first, and read the log again.")]
+        return [error("no-scores", n=len(frame), file=table.file)]
     if table.judged:
         return [_judged(table, scored)]
     missing = int(scored["confidence"].isna().sum())
@@ -215,12 +203,9 @@ def _problems(table: Table) -> list[Problem]:
     problems = list(_mixed_scales(scored))
     left_out = len(frame) - len(scored)
     if left_out or missing:
-        counts = [
-            *([f"{left_out:,} were not scored"] if left_out else []),
-            *([f"{missing:,} have no confidence"] if missing else []),
-        ]
-        text = f"Of {plural(len(frame), 'answer')}, {joined(counts)}. They are left out."
-        problems.append(warning("left-out", text))
+        key = "left-out.both" if left_out and missing else "left-out.answers"
+        facts = {"total": len(frame), "n_left_out": left_out, "n_missing": missing}
+        problems.append(warning(key, **facts))
     return problems
 
 
@@ -237,21 +222,11 @@ def _rate(scored: pd.DataFrame) -> str:
 
 
 def _no_confidence(table: Table, scored: pd.DataFrame) -> Problem:
-    return error(
-        "no-confidence",
-        f"{quoted(table.file)} has no confidence: {_rate(scored)}. Run the evaluation again with "
-        "log-probabilities, or ask the model for a confidence. The answers can still be the gold "
-        "labels of a judge.",
-    )
+    return error("no-confidence", file=table.file, rate=_rate(scored))
 
 
 def _judged(table: Table, scored: pd.DataFrame) -> Problem:
-    return error(
-        "judged",
-        f"{quoted(table.file)} has a judge's scores, and whether they reached a threshold, but no "
-        f"outcome that does not depend on the judge: {_rate(scored)} by the judge. Compare the "
-        "judge with gold labels instead.",
-    )
+    return error("judged", file=table.file, rate=_rate(scored))
 
 
 def _mixed_scales(scored: pd.DataFrame) -> list[Problem]:
@@ -267,12 +242,14 @@ def _mixed_scales(scored: pd.DataFrame) -> list[Problem]:
         return []  # The scale is the same everywhere, so the checks of scores ask about it.
     first = above.iloc[0]
     choice = Choice("Divide those above 1 by 100", {"percent_above_1": True})
+    facts = {"n": len(above), "model": str(first["model"]), "task": str(first["task"])}
+    highest = float(above["confidence"].max())
     return [
         error(
-            "mixed-scales",
-            f"{plural(len(above), 'confidence')} above 1, such as those of {quoted(first['model'])}"
-            f" on {quoted(first['task'])} (up to {above['confidence'].max():g}), stand beside "
-            f"{fractions:,} between 0 and 1. Say whether those above 1 are percentages.",
+            "mixed-scales.answers",
+            **facts,
+            highest=highest,
+            n_fractions=fractions,
             choices=(choice,),
         )
     ]
