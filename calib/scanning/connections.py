@@ -14,7 +14,6 @@ from calib.distribution import pip_install
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table, make_table
 from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, suffix_of, tables_of_database
-from calib.text import listed, quoted
 
 Kind = Literal["files", "duckdb", "spark", "ibis"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -91,10 +90,7 @@ class Connection:
         """
         tables = self.tables()
         if table not in tables:
-            shown = listed(tables, 10) or "none"
-            raise refuse(
-                "no-table", f"{quoted(self.name)} has no table {quoted(table)}: it has {shown}."
-            )
+            raise refuse("no-table.connection", name=self.name, wanted=table, tables=tables)
         if self.kind == "files":
             whole = table == ALL_FILES or not os.path.isdir(self.where)
             return (self.where if whole else os.path.join(self.where, table)), None
@@ -110,9 +106,7 @@ class Connection:
     def check_rows(self) -> None:
         """Raise InputError if the operator allows only counts."""
         if not self.rows:
-            raise refuse(
-                "counts-only", f"{COUNTS_ONLY} Count all rows of {quoted(self.name)} instead."
-            )
+            raise refuse("counts-only", rule=COUNTS_ONLY, name=self.name)
 
     def first_rows(self, table: str) -> Table:
         """At most 1,000 rows, for a preview of the columns."""
@@ -127,9 +121,7 @@ class Connection:
             from pyspark.sql import SparkSession
         except ModuleNotFoundError:
             install = pip_install("spark")
-            raise refuse(
-                "no-spark", f"Spark Connect needs a client. Install it: {install}"
-            ) from None
+            raise refuse("no-spark", install=install) from None
         return SparkSession.builder.remote(self.where).getOrCreate()
 
     def _ibis(self) -> Any:
@@ -137,14 +129,14 @@ class Connection:
             import ibis
         except ModuleNotFoundError:
             install = pip_install("ibis")
-            raise refuse("no-ibis", f"This database needs Ibis. Install it: {install}") from None
+            raise refuse("no-ibis", install=install) from None
         return ibis.connect(self.where)
 
     def _refused(self, error: Exception) -> InputError:
         # An engine may repeat the address, which can contain a password.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         reason = reason.replace(self.where, self.name)[:300]
-        return refuse("connection", f"{quoted(self.name)} does not answer: {quoted(reason)}.")
+        return refuse("connection", name=self.name, reason=reason)
 
 
 def _folder_entries(where: str) -> tuple[str, ...]:

@@ -25,7 +25,6 @@ from calib.scanning.expressions import SCORE, hashed, probability
 from calib.scanning.screening import check_columns, collected, single_row
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
-from calib.text import quoted
 
 TEXT = "calib_text"
 NO_PREDICTED_LABELS = (
@@ -214,9 +213,7 @@ def sampled_rows(
 ) -> Sample:
     """Draw rows; the arguments are those of `scan_sample` and `scan`."""
     if not MIN_SAMPLE_ROWS <= n <= MAX_SAMPLE_ROWS:
-        raise refuse(
-            "sample", f"n must be from {MIN_SAMPLE_ROWS:,} to {MAX_SAMPLE_ROWS:,}, got {n:,}."
-        )
+        raise refuse("sample", least=MIN_SAMPLE_ROWS, most=MAX_SAMPLE_ROWS, n=n)
     steps = Steps()
     with opened(source, table) as (rows, name, engine):
 
@@ -235,7 +232,7 @@ def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | No
     """The rows with the smallest hashes, in order of their hashes."""
     schema = rows.collect_schema()
     if key is not None and key not in schema:
-        raise refuse("no-column", f"The column {quoted(key)} of `key` is not in the source.")
+        raise refuse("no-column.key", column=key)
     # Engines do not write lists and structures as the same text.
     columns = [key] if key else [name for name, kind in schema.items() if not kind.is_nested()]
     texts = (nw.col(name).cast(nw.String).fill_null("") for name in columns)
@@ -248,11 +245,6 @@ def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | No
     drawn = collected(query.head(max_rows + 1)).to_pandas()
     # Equal rows have the same hash and are drawn together, so they are not a random sample.
     if not n <= len(drawn) <= max_rows or 2 * drawn[TEXT].nunique() < len(drawn):
-        raise refuse(
-            "no-sample",
-            "The rows repeat each other too often to draw some of them at random. Name a column "
-            "that identifies each row: `key` in Python, `--sample-key` of a command, or **Row ID** "
-            "on the Data page.",
-        )
+        raise refuse("no-sample")
     drawn = drawn.sort_values(TEXT, kind="stable").drop(columns=TEXT)
     return drawn.head(n).reset_index(drop=True)

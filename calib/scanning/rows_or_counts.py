@@ -15,7 +15,6 @@ from calib.loading.reading.budget import Budget
 from calib.loading.table import Table
 from calib.scanning import scan
 from calib.scanning.query_result import is_result
-from calib.text import quoted
 
 
 def read(
@@ -34,7 +33,7 @@ def read(
     except InputError:
         raise
     except (ValueError, OSError) as error:
-        raise refuse("counts", f"{quoted(name)} cannot be read. {error}") from None
+        raise refuse("counts", name=name, message=str(error)) from None
     return reader.read(data, name, given=given, budget=budget)
 
 

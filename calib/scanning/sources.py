@@ -24,7 +24,7 @@ from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
 from calib.scanning.watching import DuckEngine, Engine, engine_of
-from calib.text import joined, listed, quoted
+from calib.text import quoted
 
 MEMORY_LIMIT = "400MB"  # DuckDB writes to disk what does not fit.
 PARQUET = (".parquet", ".pq", ".parq")
@@ -68,7 +68,7 @@ def opened(
             if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
                 raise
             code = "damaged" if DAMAGED.search(str(error)) else "engine"
-            raise refuse(code, _error_sentence(error, source)) from error
+            raise refuse(code, message=_error_sentence(error, source)) from error
         finally:
             connection.close()
 
@@ -107,11 +107,7 @@ def _frame(
     try:
         return nw.from_native(source).lazy(), False
     except TypeError:
-        raise refuse(
-            "no-source",
-            f"A {type(source).__name__} cannot be scanned. Give a path, a glob, a folder, or a "
-            "frame of DuckDB, Polars, PyArrow, pandas, Dask, Ibis or PySpark.",
-        ) from None
+        raise refuse("no-source", kind=type(source).__name__) from None
 
 
 def _read_path(
@@ -124,7 +120,7 @@ def _read_path(
     if suffix in DATABASES:
         return _read_table(connection, path, table)
     if table is not None:
-        raise refuse("no-table", f"{quoted(path)} is not a DuckDB database: leave out `table`.")
+        raise refuse("no-table.no-database", path=path)
     if os.path.isdir(path):
         path, suffix = _pattern_of_folder(path)
     elif not any(mark in path for mark in "*?["):
@@ -224,13 +220,9 @@ def _read_table(
     connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
     names = _tables_in(connection)
     if table is None or table not in names:
-        shown = listed([name for name in names if not name.startswith("main.")], 10)
-        got = "none was named" if table is None else f"got {quoted(table)}"
-        raise refuse(
-            "no-table",
-            f"`table` must be one of the tables of {quoted(path)}: "
-            f"{shown or 'it has none'}; {got}.",
-        )
+        there = [name for name in names if not name.startswith("main.")]
+        key = "no-table.none" if not there else "no-table" if table else "no-table.unnamed"
+        raise refuse(key, path=path, tables=there, wanted=table)
     schema, name = names[table]
     return connection.table(f"source.{_identifier(schema)}.{_identifier(name)}")
 
@@ -266,29 +258,18 @@ def _pattern_of_folder(path: str) -> tuple[str, str]:
         & {*PARQUET, ".csv"}
     )
     if not suffixes:
-        raise refuse(
-            "empty-folder",
-            f"The folder {quoted(path)} holds no Parquet and no CSV file. Choose another folder.",
-        )
+        raise refuse("empty-folder", path=path)
     pattern = os.path.join(path, "**", "*" + suffixes[0])
     if len(suffixes) > 1:
-        raise refuse(
-            "mixed-folder",
-            f"The folder {quoted(path)} holds files that end in {joined(suffixes)}. Name those to "
-            f"read, such as {quoted(pattern)}.",
-        )
+        raise refuse("mixed-folder", path=path, suffixes=suffixes, pattern=pattern)
     return pattern, suffixes[0]
 
 
 def _check_readable(path: str) -> None:
     if not os.path.exists(path):
-        raise refuse("no-file", f"There is no file {quoted(path)}. Check the path.")
+        raise refuse("no-file", path=path)
     if not os.access(path, os.R_OK):
-        raise refuse(
-            "permission",
-            f"{quoted(path)} cannot be read by this user: permission denied. Ask its owner for "
-            "the right to read it.",
-        )
+        raise refuse("permission", path=path)
 
 
 def _error_sentence(error: Exception, source: Any) -> str:

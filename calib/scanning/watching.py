@@ -40,7 +40,7 @@ class Steps:
 
 def cancelled() -> InputError:
     """The error of a scan that was cancelled."""
-    return refuse("cancelled", "The scan was cancelled. Nothing was kept.")
+    return refuse("cancelled")
 
 
 class Engine:

@@ -35,16 +35,7 @@ from calib.ui.session.upload import Upload
 from calib.ui.streamlit_private import remove_files
 
 Place = Literal["data", "test"]
-UNREADABLE = error(
-    "unreadable",
-    "The file could not be read because of a program error; the server log has the details. "
-    "Save the table as plain CSV with a header line and try again.",
-)
-COUNTS_ALONE = (
-    "One of these files contains counts, and counts cannot be shown together with rows. Drop only "
-    "the files of counts. Test rows are counted together with the calibration rows, by a split "
-    "column."
-)
+UNREADABLE = error("unreadable")
 TEST_HELP = "Calibrators are fitted on the predictions and measured on these rows."
 SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 OTHER_FORMATS = """
@@ -199,7 +190,7 @@ def read_table(name: str, content: bytes, given: FileFormat = GUESSED_FORMAT) ->
         with st.spinner("Reading the file"):
             _, tables = _read([(name, content)], given, progress)
         if not tables:
-            raise refuse("counts-and-rows", COUNTS_ALONE)
+            raise refuse("counts-and-rows")
         return combined(tables)[0]
     except InputError as refused:
         return Unread(name, content, given, refused.problems)
@@ -263,7 +254,7 @@ def receive(
         elif session.upload is not None:
             _, tables = _read(files, written, progress)
             if not tables:
-                raise refuse("counts-and-rows", COUNTS_ALONE)
+                raise refuse("counts-and-rows")
             session.take(session.upload.with_test(combined(tables)[0]))
     except InputError as error:
         session.file_problems = error.problems
@@ -302,7 +293,7 @@ def _uploaded(
 ) -> Upload | Judging:
     counts, tables = _read(files, written, progress)
     if counts and tables:
-        raise refuse("counts-and-rows", COUNTS_ALONE)
+        raise refuse("counts-and-rows")
     if judged := judged_tables(tables):
         return Judging.of(*judged)
     return Upload.of_counts(counts, add=add) if counts else Upload.of(*joined(combined(tables)))

@@ -67,12 +67,14 @@ def _is_first(problem: Problem) -> bool:
 
 
 def _of_analyses(session: Session, models: Sequence[state.Model]) -> list[str]:
-    said = [] if session.upload is None else [one.sentence for one in session.upload.problems]
+    problems = () if session.upload is None else session.upload.problems
+    said = {problem.sentence for problem in problems}
+    reversed_too = any(problem.code in ("swapped", "which-class") for problem in problems)
     sentences = []
     for model in models:
         name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
         for warning in model.analysis.warnings:
-            again = warning.startswith(REVERSED) and any(REVERSED in sentence for sentence in said)
+            again = warning.startswith(REVERSED) and reversed_too
             # Overview has the number of cells beside the number of rows.
             if warning not in said and not again and not warning.startswith(GROUPED):
                 sentences.append(f"{name}{plain(warning)}")

@@ -20,7 +20,6 @@ from calib.analysis import Analysis
 from calib.data.strict_json import Reader, loads
 from calib.loading import ColumnMapping, column_ranges
 from calib.loading.problems import refuse
-from calib.text import quoted
 from calib.ui.session.upload import Connected
 
 if TYPE_CHECKING:
@@ -130,11 +129,7 @@ class Query:
         """Raises InputError if the operator named no such source, or it does not answer."""
         source = operator_connections().sources.get(self.source)
         if source is None:
-            raise refuse(
-                "no-source",
-                f"This server has no source {quoted(self.source)}. Its operator can add it to "
-                "`secrets.toml`. You can also open the link on the server where it was made.",
-            )
+            raise refuse("no-source.link", source=self.source)
         columns = tuple(source.first_rows(self.table).columns)
         mapping = self.mapping
         if self.classes:

@@ -76,7 +76,7 @@ class Connected:
 
         mapping = self.mapping
         if mapping.predicted is not None:
-            raise refuse("predicted", NO_PREDICTED_LABELS)
+            raise refuse("predicted")
         if problems := list(class_structure(mapping)):
             raise with_arguments(problems, mapping)
         arguments = mapping.changed() | {
@@ -96,11 +96,8 @@ class Connected:
         self.source.check_rows()
         width = max(len(self.columns), 1)
         if self.sample * width > MAX_CELLS:
-            raise refuse(
-                "too-large",
-                f"{self.sample:,} rows of {plural(width, 'column')} are more than {MAX_CELLS:,} "
-                f"cells. Draw at most {MAX_CELLS // width:,} rows.",
-            )
+            facts = {"n": self.sample, "n_columns": width, "most": MAX_CELLS // width}
+            raise refuse("too-large.sample", **facts, most_cells=MAX_CELLS)
         rows, table = self.source.source(self.table)
         return sampled_rows(
             rows, self.sample, key=self.row_id or None, table=table, progress=progress
@@ -165,14 +162,12 @@ class Upload:
             raise InputError([_question(files)])
         sources = [source for _, counted in counts for source in counted.sources]
         if len(set(sources)) < len(sources):
-            raise refuse(
-                "counted-twice", "Two of these files count the same rows. Drop one of them."
-            )
+            raise refuse("counted-twice")
         try:
             for other in others:
                 first += other
         except ValueError as error:
-            raise refuse("not-added", f"These files cannot be added. {error}") from None
+            raise refuse("not-added", message=str(error)) from None
         mapping = ColumnMapping(
             outcome=first.outcome_name, score=first.score_name, time=first.time_name or None
         )
@@ -281,19 +276,14 @@ def short_list(names: Sequence[str]) -> str:
 
 
 def _question(files: Sequence[str]) -> Problem:
-    return error(
-        "several-counts",
-        f"{short_list([*map(quoted, files)])} hold counts. If they count different rows of "
-        "one model, add them. If they are different models, drop one file at a time: models are "
-        "compared row by row, and counts have no rows.",
-        choices=(Choice("Add them", {"add": True}),),
-    )
+    add = Choice("Add them", {"add": True})
+    return error("several-counts", files=short_list([*map(quoted, files)]), choices=(add,))
 
 
 def _warnings(counts: Aggregate) -> tuple[Problem, ...]:
     """Remarks of the count that may matter, as warnings."""
     return tuple(
-        warning("noticed", f"Model {quoted(model)}: {remark}" if model else remark)
+        warning("noticed", remark=remark, of_model=model)
         for model, remarks in counts.noticed.items()
         for remark in remarks
     )
