@@ -40,6 +40,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "at": _at,
     "or empty": lambda value: "an empty cell" if value is None else quoted(value),
     "by reason": lambda counts: joined([f"{why} ({n:,})" for why, n in counts]),
+    "capital": lambda text: text[:1].upper() + text[1:],
     "or": "; or ".join,
     "and": joined,
     "MB": lambda size: f"{number(size / 2**20, 0)} MB",

@@ -27,10 +27,6 @@ from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 
 TEXT = "calib_text"
-NO_PREDICTED_LABELS = (
-    "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
-    "says whether the prediction was right, and choose it as the outcome."
-)
 MIN_SAMPLE_ROWS, DEFAULT_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 100, 200_000, 1_000_000
 N_HASHES = 2**32  # A hash has 8 hexadecimal digits.
 
@@ -159,7 +155,7 @@ def guessed_columns(
     mapping = guess(make_table(frame, list(frame.columns), name="source"), given)
     raise_and_warn(mapping.open_doubts, mapping)
     if mapping.predicted is not None:
-        raise refuse("predicted", NO_PREDICTED_LABELS)
+        raise refuse("predicted")
     if mapping.negative is None:
         mapping = replace(mapping, positive=given.positive)
     fields, reasons = mapping.changed(given), dict(mapping.reasons)

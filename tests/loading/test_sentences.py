@@ -11,8 +11,8 @@ from calib.loading.problems import error
 from calib.loading.sentences import FORMS, PART, SENTENCES, WRITER, sentence
 
 NOUNS = {
-    *("answer", "cell", "character", "class", "column", "confidence", "label", "line", "other"),
-    *("row", "score", "score column", "value"),
+    *("answer", "cell", "character", "class", "column", "confidence", "label", "line", "logit"),
+    *("other", "row", "score", "score column", "value"),
 }
 CODE = Path(calib.__file__).parent
 

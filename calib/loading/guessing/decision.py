@@ -34,7 +34,7 @@ from calib.loading.guessing.two_classes import choose
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import listed, plural, quoted
+from calib.text import plural, quoted
 
 MAX_OFFERED = 4
 MAX_OTHERS = 3
@@ -637,11 +637,7 @@ def _without_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
         return replace(reading, doubts=(Doubt("score", NO_SCORE),))
     fitted = [_with_fit(facts, mapping, replace(reading, score=name)) for name in columns]
     fitted.sort(key=lambda one: -abs(one.fit.auc - 0.5) if one.fit else 0.0)
-    text = (
-        "No column has the name of a score, or numbers from 0 to 1. Choose the column of the "
-        "scores; numbers on another scale are converted in the next step."
-    )
-    doubt = Doubt("score", error("which-score", text, choices=_uses(fitted)))
+    doubt = Doubt("score", error("which-score.numbers", choices=_uses(fitted)))
     return replace(reading, doubts=(doubt,))
 
 
@@ -684,20 +680,8 @@ def _is_slice(column: str | None) -> bool:
 
 # The problems that are asked about or said.
 
-ADD_OUTCOMES = (
-    "Add a column that says what happened, or give a file of outcomes with the same ids as well."
-)
-NO_OUTCOME = error(
-    "no-outcome",
-    f"No column has the labels of an outcome, such as 0 and 1. {ADD_OUTCOMES} An amount becomes an "
-    "outcome by a threshold: 1 if it is above, else 0. Counts become two rows per score: outcome 1 "
-    "with the number of events as the weight, and outcome 0 with the number of the others.",
-)
-NO_SCORE = error(
-    "no-score",
-    "No column of numbers can be the score. Add a column with the probability of each row, or give "
-    "a file of them with the same ids as well.",
-)
+NO_OUTCOME = error("no-outcome.labels")
+NO_SCORE = error("no-score.numbers")
 
 
 def _several_outcomes(readings: Sequence[Reading]) -> Reading:
@@ -706,18 +690,12 @@ def _several_outcomes(readings: Sequence[Reading]) -> Reading:
     first, *others = sorted(readings, key=lambda one: one.skill, reverse=True)
     offered = (first, *others)[:MAX_OFFERED]
     columns = [str(reading.outcome) for reading in (first, *others)]
-    may = "may each be the outcome, and no name says which"
-    if not others:
-        may = "may be the outcome, and its name does not say so"
-    text = (
-        f"{'The columns ' if others else ''}{listed(columns, 5)} {may}. Choose the column that "
-        "says what happened."
-    )
     choices = tuple(
         Choice(_described(f"Outcome {_short(reading.outcome)}", reading), reading.arguments())
         for reading in offered
     )
-    doubt = Doubt("outcome", error("which-outcome", text, choices=choices))
+    key = "which-outcome" if others else "which-outcome.only"
+    doubt = Doubt("outcome", error(key, columns=columns, choices=choices))
     kept = tuple(one for one in first.doubts if one.problem.severity != "question")
     return replace(first, doubts=(doubt, *kept))
 
@@ -733,13 +711,8 @@ def _short(column: str | None) -> str:
 
 def _no_outcome(reading: Reading) -> Reading:
     """Refuse the only column of two values, about which the scores say nothing."""
-    text = (
-        f"No column has the name of an outcome. The only column of two values, "
-        f"{quoted(reading.outcome)}, does not depend on {quoted(reading.score)} "
-        f"({reading.fit}), so it is probably another fact. {ADD_OUTCOMES} If it does say what "
-        "happened, choose it as the outcome."
-    )
-    doubt = Doubt("outcome", error("no-outcomes", text))
+    facts = {"column": reading.outcome, "score": reading.score, "fit": str(reading.fit)}
+    doubt = Doubt("outcome", error("no-outcomes.independent", **facts))
     return Reading(None, reading.score, doubts=(doubt,))
 
 
@@ -748,26 +721,18 @@ def which_predicted(facts: Facts, mapping: ColumnMapping, columns: Sequence[str]
     reading = Reading(mapping.outcome, str(mapping.score))
     fitted = [_with_fit(facts, mapping, replace(reading, predicted=name)) for name in columns]
     fitted.sort(key=lambda one: one.skill, reverse=True)
-    text = (
-        f"The columns {listed(columns, 5)} have the names of predicted labels. In which of them is "
-        f"{quoted(mapping.score)} the confidence? A row is then positive if that label is right."
-    )
     choices = tuple(
         Choice(f"In {_short(one.predicted)} ({one.fit})", {"predicted": one.predicted})
         for one in fitted[:MAX_OFFERED]
     )
-    return error("which-predicted", text, choices=choices)
+    return error("which-predicted", columns=columns, score=mapping.score, choices=choices)
 
 
 def _none_fits(readings: Sequence[Reading]) -> Reading:
     """Refuse columns that may be the outcome, none of which the scores predict."""
     score = readings[0].score
-    text = (
-        f"The columns {listed([str(one.outcome) for one in readings], 5)} may each be the outcome, "
-        f"but {quoted(score)} does not predict any of them, so the file may have no outcomes. "
-        f"{ADD_OUTCOMES} If one of these columns does say what happened, choose it as the outcome."
-    )
-    doubt = Doubt("outcome", error("no-outcomes", text))
+    columns = [str(one.outcome) for one in readings]
+    doubt = Doubt("outcome", error("no-outcomes.unfit", columns=columns, score=score))
     return Reading(None, score, doubts=(doubt,))
 
 
@@ -781,20 +746,13 @@ def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, 
 
 def no_outcomes(column: str, why: str) -> Problem:
     """Refuse a file with predicted labels and no outcomes. `why` is a reason or the name of one."""
-    text = (
-        f"The file has predictions and no outcomes: {REASONS.get(why, why).format(quoted(column))}"
-        f". {ADD_OUTCOMES} If {quoted(column)} is the true outcome, choose it as the outcome."
-    )
-    return error("no-outcomes", text)
+    return error("no-outcomes", why=REASONS.get(why, why).format(quoted(column)), column=column)
 
 
 def perhaps_predicted(column: str, why: str) -> Problem:
     """Warn that a column, which was taken for the outcome, may have predicted labels."""
-    text = (
-        f"{why[:1].upper()}{why[1:]}, or as the outcomes of a model that is never wrong. It was "
-        "taken for the outcome: check that it says what happened."
-    )
-    return warning("perhaps-predicted", text, choices=(Choice("It does", {"outcome": column}),))
+    choice = Choice("It does", {"outcome": column})
+    return warning("perhaps-predicted", why=why, choices=(choice,))
 
 
 def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
@@ -804,13 +762,11 @@ def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
     uses = _uses(readings)
     models = "both models" if len(columns) == 2 else plural(len(columns), "model")
     compare = Choice(f"Compare {models}", {"score": None, "models": tuple(columns)})
-    text = (
-        f"The columns {listed(columns, 5)} all look like the score. {quoted(first.score)} was "
-        "used, which fits the outcome best. Choose one, or compare them as models."
-    )
     # Columns without the name of a score may be features.
     choices = (compare, *uses) if rank < UNNAMED else (*uses, compare)
-    doubt = Doubt("score", question("which-score", text, choices=choices))
+    doubt = Doubt(
+        "score", question("which-score", columns=columns, used=first.score, choices=choices)
+    )
     first.reasons["score"] = REASONS["fit"]
     return replace(first, doubts=(doubt,))
 
@@ -832,42 +788,30 @@ def _of_score(reading: Reading) -> dict[str, Any]:
 
 def _unnamed_score(reading: Reading) -> Reading:
     """Refuse to take a column for the score if neither its name nor the outcomes speak for it."""
-    text = (
-        f"No column has the name of a score. {quoted(reading.score)} has numbers from 0 to 1, and "
-        f"does not depend on the outcome {quoted(reading.outcome)} ({reading.fit}). Choose the "
-        "column of the scores."
-    )
     choice = Choice(f"{_short(reading.score)} is the score", {"score": reading.score})
-    doubt = Doubt("score", error("which-score", text, choices=(choice,)))
+    facts = {"column": reading.score, "outcome": reading.outcome, "fit": str(reading.fit)}
+    doubt = Doubt("score", error("which-score.unnamed", **facts, choices=(choice,)))
     return replace(reading, doubts=(doubt,))
 
 
 def _two_classes(columns: Sequence[str], score: str, sure: bool, by_fit: bool) -> Problem:
     other = columns[0] if columns[1] == score else columns[1]
-    by_evidence = "it fits the outcome better" if by_fit else "it is the second one"
-    why = "" if sure else f", because {by_evidence}"
-    sentence = (
-        f"The columns {quoted(columns[0])} and {quoted(columns[1])} add up to 1 in every row, so "
-        f"they are the scores of both classes. {quoted(score)} was taken for that of the positive "
-        f"class{why}."
-    )
     choices = [Choice(f"Use {_short(other)} instead", {"score": other})]
     if not sure:
         choices.insert(0, Choice(f"Use {_short(score)}", {"score": score}))
-    return (note if sure else warning)("two-classes", sentence, choices=tuple(choices))
+    key = "two-classes" if sure else "two-classes.fit" if by_fit else "two-classes.second"
+    facts = {"first": columns[0], "second": columns[1], "used": score}
+    return (note if sure else warning)(key, **facts, choices=choices)
 
 
 def _other_scores(score: str, others: Sequence[str]) -> Problem:
-    looks = "looks like a score too" if len(others) == 1 else "look like scores too"
-    sentence = (
-        f"{quoted(score)} was taken for the score. {listed(others, MAX_OTHERS)} {looks}: compare "
-        "them as models, or name the score column."
-    )
     models = (score, *others)
     text = "both models" if len(models) == 2 else plural(len(models), "model")
     return warning(
         "other-scores",
-        sentence,
+        used=score,
+        others=others,
+        n=len(others),
         choices=(
             Choice(f"Compare {text}", {"score": None, "models": models}),
             Choice(f"Use only {_short(score)}", {"score": score}),

@@ -31,7 +31,7 @@ from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, question
 from calib.loading.table import Table
-from calib.text import numbers_of, plural, quoted
+from calib.text import numbers_of, quoted
 
 MAX_SLICES = 8
 MAX_SLICE_VALUES = 20
@@ -211,15 +211,11 @@ def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> 
         return mapping
     by_name = {"outcome": mapping.outcome, "score": mapping.score}
     by_name = {role: name for role, name in by_name.items() if name and not mapping.models}
-    text = (
-        f"Column {quoted(column)} may hold row weights, or another weight, such as that of a body. "
-        "It is not used until you say so. Does each row count as often as it says?"
-    )
     choices = (
         Choice("No, each row counts once", {**by_name, "weight": None}),
         Choice(f"Yes, use {column[:30]!r} as row weights", {"weight": column}),
     )
-    doubt = Doubt("weight", question("perhaps-weight", text, choices=choices))
+    doubt = Doubt("weight", question("perhaps-weight", column=column, choices=choices))
     return replace(mapping, doubts=(*mapping.doubts, doubt))
 
 
@@ -263,12 +259,6 @@ def _tell_apart(ids: Labels, versions: Labels) -> bool:
 def _which_rows(column: str, version: str, labels: Labels) -> Problem:
     numbers = numbers_of(labels.names) or range(len(labels))
     last = max(zip(numbers, labels.names, strict=True))[1]
-    text = (
-        f"Rows with the same {quoted(column)} have the same outcome and differ in "
-        f"{quoted(version)} ({plural(len(labels), 'value')}), so they may be predictions of "
-        "several models or versions. They are read as rows of one model until you say which is "
-        "meant: the last version, or all as models to compare (`load_models` in Python)."
-    )
     choices = (
         Choice(f"Only the last one, {last[:30]!r}", {"model": version, "model_value": last}),
         Choice("Compare them as models", {"model": version}),
@@ -276,7 +266,8 @@ def _which_rows(column: str, version: str, labels: Labels) -> Problem:
             f"One model: the same {column[:30]!r} is one cluster", {"model": None, "group": column}
         ),
     )
-    return question("repeated-versions", text, choices=choices)
+    facts = {"column": column, "version": version, "n": len(labels)}
+    return question("repeated-versions", **facts, choices=choices)
 
 
 def _repeated_questions(facts: Facts, mapping: ColumnMapping) -> str | None:

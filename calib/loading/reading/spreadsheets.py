@@ -101,11 +101,7 @@ def _check_extent(sheet: IO[bytes], budget: Budget) -> None:
     n_columns = max(map(_number_of_column, columns))
     n_cells = (last - min(map(int, rows)) + 1) * n_columns
     if n_cells * HELD_BYTES > max(budget.size, budget.cells * CELL_BYTES):
-        raise refuse(
-            "too-large",
-            f"A sheet of the workbook goes to row {last:,} and column {n_columns:,}. If a single "
-            "cell stands far from the table, delete it. Otherwise save the rows as CSV.",
-        )
+        raise refuse("too-large.sheet", row=last, column=n_columns)
 
 
 def _number_of_column(letters: bytes) -> int:

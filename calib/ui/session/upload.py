@@ -72,7 +72,6 @@ class Connected:
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """Raises InputError if the columns do not fit the mapping, or there is no answer."""
         from calib.scanning import scan
-        from calib.scanning.fetching import NO_PREDICTED_LABELS
 
         mapping = self.mapping
         if mapping.predicted is not None:
