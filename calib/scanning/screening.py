@@ -323,8 +323,8 @@ def outcome_facts(
 
 def sums_by_code(codes: IntArray, counts: pd.Series, n: int) -> IntArray:
     """The rows of each of `n` codes; -1 is none."""
-    known = codes >= 0
-    return np.bincount(codes[known], counts[known], minlength=n).astype(np.int64)
+    has_code = codes >= 0
+    return np.bincount(codes[has_code], counts[has_code], minlength=n).astype(np.int64)
 
 
 def meaning_of(facts: OutcomeFacts, codes: IntArray) -> IntArray:

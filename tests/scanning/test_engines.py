@@ -197,7 +197,8 @@ def test_transforms_are_those_of_load(small: pd.DataFrame) -> None:
         expected = calib.aggregate(calib.load(rows, positive="yes", exact=True, **given))
         for name in ("rows", "outcome"):
             np.testing.assert_array_equal(getattr(found.table, name), getattr(expected.table, name))
-        np.testing.assert_allclose(found.table.low, expected.table.low, rtol=1e-14)
+        # Engines round 1 - p, and log-odds that are read with `load` only change their sign.
+        np.testing.assert_allclose(found.table.low, expected.table.low, rtol=1e-12)
 
 
 def test_what_is_counted_can_be_analysed_saved_and_added(

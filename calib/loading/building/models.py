@@ -196,12 +196,12 @@ def _merged(
     """The problems of all models, with one sentence per kind of problem."""
     if len(by_model) == 1 and not mapping.models and mapping.model is None:
         return next(iter(by_model.values()))
-    found: dict[str, list[tuple[str, Problem]]] = {}
+    by_code: dict[str, list[tuple[str, Problem]]] = {}
     for model, problems in by_model.items():
         for problem in problems:
-            found.setdefault(problem.code, []).append((model, problem))
+            by_code.setdefault(problem.code, []).append((model, problem))
     merged = []
-    for of_code in found.values():
+    for of_code in by_code.values():
         model, problem = of_code[0]
         in_all = len(of_code) >= len(by_model)
         facts = problem.facts

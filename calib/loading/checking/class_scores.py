@@ -253,8 +253,8 @@ def _doubt(classes: Classes) -> str:
     """Why the labels of the columns are in doubt."""
     if not classes.readings[0].complete:
         return "absent"
-    named = any(reading.match == "name" for reading in classes.readings)
-    return "several" if named else "unnamed"
+    by_name = any(reading.match == "name" for reading in classes.readings)
+    return "several" if by_name else "unnamed"
 
 
 def _absent(classes: Classes, labels: Labels) -> list[str]:
