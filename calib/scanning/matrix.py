@@ -153,6 +153,7 @@ def _sums(rows: nw.LazyFrame[Any]) -> SumFacts:
         "off": whether(off),
         "far": whether((sums - 1.0).abs() > OUTSIDE_TOLERANCE),
         "hundred": whether((sums - 100.0).abs() < 1.0),
+        "broken": whether((nw.col(SCORE).floor() != nw.col(SCORE)) | (sums.floor() != sums)),
         "rows": whether(sums.is_finite()),
         "lowest": nw.when(off).then(sums),
         "greatest": nw.when(off).then(sums),
@@ -164,7 +165,10 @@ def _sums(rows: nw.LazyFrame[Any]) -> SumFacts:
             nw.col(SCORE).max().alias("high"),
             nw.col("calib_lowest").min(),
             nw.col("calib_greatest").max(),
-            *(nw.col(f"calib_{name}").sum() for name in ("off", "far", "hundred", "rows")),
+            *(
+                nw.col(f"calib_{name}").sum()
+                for name in ("off", "far", "hundred", "rows", "broken")
+            ),
         )
     )
     low, high = float(facts["low"]), float(facts["high"])
@@ -178,6 +182,7 @@ def _sums(rows: nw.LazyFrame[Any]) -> SumFacts:
         n_off=n_off,
         near=not int(facts["calib_far"]),
         hundreds=2 * int(facts["calib_hundred"]) > n_rows,
+        whole=not int(facts["calib_broken"]),
         least=ends[0] if ends else 1.0,
         sums=tuple(dict.fromkeys(ends)),
     )

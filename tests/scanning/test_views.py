@@ -163,6 +163,7 @@ CASES: list[tuple[str, Change]] = [
     ("class-order", lambda d: d.assign(y=d["y"].str.replace("cow", "emu").str[:1] + "x")),
     ("class-columns", lambda d: d.assign(y=d["y"] + np.array(["x", "y"])[d.index % 2])),
     ("one-class", lambda d: d.assign(y="ant")),
+    ("labels-only", lambda d: d.assign(**{name: 3 * (d[name] > 0.3) for name in LOGITS})),
     ("not-logits", lambda d: d),
     ("outside", lambda d: d.assign(**LOGITS)),
     ("infinite", lambda d: d.assign(p_ant=d["p_ant"].mask(d.index < 5, np.inf))),
