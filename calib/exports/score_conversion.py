@@ -92,7 +92,8 @@ class Conversion:
             return form(do, self(do, s))
         (z,) = do.let("z", 0 - s if self.swap else s)
         # A sigmoid of log-odds needs no probability.
-        return form(do, None if isinstance(form, SigmoidOfFeatures) else self(do, s), z)
+        of_log_odds = isinstance(form, SigmoidOfFeatures) and "s" not in form.features
+        return form(do, None if of_log_odds else self(do, s), z)
 
     def of_row(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
         """Class scores that add up to 1."""
