@@ -50,8 +50,8 @@ def test_each_method_is_counted_by_its_own_outcomes_at_every_stop(ten_digits, co
         assert np.all(abs(printed["cost"] - spent) <= 0.5 * np.array(last_digit) + 1e-9)
 
 
-def of(missed: float, alarms: float, found: float = 0.3) -> ErrorShares:
-    parts = (np.array([share]) for share in (0.5, missed, alarms, found))
+def of(missed: float, alarms: float, positives: float = 0.3) -> ErrorShares:
+    parts = (np.array([share]) for share in (0.5, missed, alarms, positives))
     return ErrorShares(*parts)
 
 

@@ -75,7 +75,7 @@ class PlanChoice(Locked):
         The most likely first day of the change, and its 95% likelihood interval.
     losses : mapping of str to float
         Mean log loss of the rows since the change: "" is that of the scores, the others those of
-        each plan, held out. Day and slice were found on the same rows.
+        each plan, held out. Day and slice were chosen on the same rows.
     loss, change : Estimate
         Held-out log loss of these rows under the whole procedure, and the paired change from the
         scores. In each fold the day, the slice and the plan are chosen without its rows.
