@@ -11,6 +11,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import mean_design_effects
+from calib.numerics.digits import beyond
 from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.transforms import safe_logit
 from calib.text import number, percent
@@ -76,6 +77,8 @@ def shift_power(cells: ScoreCells, design_effect: float = 1.0, n_tests: int = 5)
         return np.add.reduceat(values, starts)
 
     weight, drift = total(cells.weight), total(cells.weight * (shifted - cells.score))
+    mean_shift = float(drift.sum() / weight.sum())
+    drift = beyond(drift, 0.0, total(cells.weight * (cells.ranges[1] - cells.score)))
     score = bucket_means(cells.score, cells.weight, starts)
     before, after = (
         design_effect * total(cells.weight_sq * p * (1.0 - p)) for p in (cells.score, shifted)
@@ -85,7 +88,7 @@ def shift_power(cells: ScoreCells, design_effect: float = 1.0, n_tests: int = 5)
     statistics = _statistics(drift + noise * np.sqrt(after), score, weight, before)
     critical = np.quantile(null, 1.0 - SIZE / n_tests, axis=0)
     power = float((statistics > critical).any(axis=1).mean())
-    return ShiftPower(cells.n_rows, float(drift.sum() / weight.sum()), power)
+    return ShiftPower(cells.n_rows, mean_shift, power)
 
 
 def _statistics(

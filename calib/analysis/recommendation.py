@@ -19,6 +19,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
+from calib.numerics.digits import written
 from calib.numerics.estimate import Estimate
 from calib.text import adding_up, decimals, interval, level, number, plural, signed
 
@@ -121,7 +122,7 @@ def recommend(
     if chosen == best:
         reasons += _runner_up(losses, to_best, best, level)
     elif chosen == "uncalibrated":
-        reasons += [_why_kept(best, changes[best], level, by_stack=by_stack)]
+        reasons += [_why_kept(best, changes[best], level, by_stack=by_stack, step=cells.step)]
     else:
         reasons = [_why_not_best(chosen, best, to_best[chosen], level, by_stack=by_stack)]
     if few:
@@ -130,11 +131,13 @@ def recommend(
     return Recommendation(chosen, sentence, tuple(reasons))
 
 
-def _why_kept(best: str, change: Estimate, level: float, *, by_stack: bool) -> str:
+def _why_kept(best: str, change: Estimate, level: float, *, by_stack: bool, step: float) -> str:
     """Why the scores are kept, although the best method changes the loss by this."""
     gain = interval_text(change, level)
     if change.high >= 0.0:
         return f"Its gain is not significant ({gain})."
+    if step:
+        return f"Its gain ({gain}) can be the rounding of the scores to steps of {written(step)}."
     if by_stack and best != "stack":
         chance = f"{BEST_BY_CHANCE}, and the stack gains little or nothing."
         return f"Its gain ({gain}) may be chance. {chance}"

@@ -7,6 +7,8 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
+
 from calib.analysis.analysis import LiveAnalysis, MethodResult
 from calib.analysis.method_results import (
     differences_from_best,
@@ -29,6 +31,9 @@ from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
 from calib.data.base import Data, check_data
 from calib.data.progress import Progress, no_progress
+from calib.metrics.proper import row_log_loss
+from calib.numerics.digits import ranges
+from calib.numerics.estimate import Estimate
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import automatic_epsilon
 
@@ -206,7 +211,7 @@ def _recommendation(
     p_values = adjusted(methods["uncalibrated"].all_tests).values()
     reject, stack = any(p < SIGNIFICANCE for p in p_values), held_out.calibrators.get("stack")
     chosen = choose(
-        log_losses,
+        log_losses if reject else log_losses | _at_other_digits(held_out, log_losses, best),
         cells.in_effective_rows().total_weight,
         stack.weights_ if isinstance(stack, Stack) else {},
         tests_reject=reject,
@@ -220,6 +225,21 @@ def _recommendation(
     before, after = (losses(held_out, key)["log_loss"] for key in ("uncalibrated", changed))
     driven = driven_by_certain_rows(held_out.view("uncalibrated"), after - before)
     return replace(advice, reasons=(*advice.reasons, *driven))
+
+
+def _at_other_digits(
+    held_out: CrossFitted, log_losses: Mapping[str, Estimate], best: str
+) -> dict[str, Estimate]:
+    """The log loss of scores that are moved towards a method's as far as their step allows.
+
+    Scores that no test rejects are kept if other digits would do as well.
+    """
+    rows = held_out.view("uncalibrated")
+    if not rows.step:
+        return {}
+    moved = np.clip(held_out.scores[best], *ranges(rows.score, rows.step))
+    loss = float(np.average(row_log_loss(rows.outcome, moved), weights=rows.weights))
+    return {"uncalibrated": Estimate(min(loss, log_losses["uncalibrated"].value))}
 
 
 def _recommendation_of_matrix(

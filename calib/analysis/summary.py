@@ -19,7 +19,11 @@ from calib.data.base import Data
 from calib.data.cells import REVERSED, ScoreCells
 from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
-from calib.text import joined, number, plural, significant
+from calib.metrics.proper import log_loss_range
+from calib.numerics.arrays import FloatArray
+from calib.numerics.digits import middles, written
+from calib.numerics.estimate import Estimate
+from calib.text import decimals, joined, number, percent, plural, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +174,7 @@ def warnings_of(predictions: Data, held_out: CrossFitted, method: str) -> tuple[
             f"{REVERSED} (AUC {number(scored.auc, 3)}): the scores may be probabilities of the "
             "negative class."
         )
-    if wrong := [*_certain_and_wrong(scored)]:
-        sentences.append(f"{joined(wrong)}. Log loss clips such scores, so its size is arbitrary.")
+    sentences += _digits(scored)
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
         sentences.append(
@@ -192,12 +195,38 @@ def warnings_of(predictions: Data, held_out: CrossFitted, method: str) -> tuple[
     return tuple(sentences)
 
 
-def _certain_and_wrong(scored: ScoreCells) -> Iterator[str]:
-    """Which rows have a score of exactly 0 or 1 that was wrong."""
-    ends = ((slice(0, 1), 0.0, "positive"), (slice(-1, None), 1.0, "negative"))
-    for end, score, outcome in ends:
-        cell = scored.pick(end, scored.score[end])
-        n = int(certain_and_wrong(cell)) if cell.score[0] == score else 0
+def _digits(scored: ScoreCells) -> Iterator[str]:
+    """What the step of the scores means, and the log loss if it is not one number."""
+    low, high = scored.ranges
+    certain = (low == 0.0) | (high == 1.0)
+    if scored.step:
+        step, half = written(scored.step), written(scored.step / 2.0)
+        yield (
+            f"The scores have steps of {step}, so each stands for every value within {half} of it. "
+            "A test rejects only if it would for all of these values."
+        )
+    if scored.step and certain.any():
+        share = percent(float(scored.weight[certain].sum()) / scored.total_weight)
+        zero, one = map(written, middles(np.array([0.0, 1.0]), scored.step).tolist())
+        yield (
+            f"{share} of the rows have a score of 0 or 1 at this precision. Calibrators and "
+            f"metrics read 0 as {zero} and 1 as {one}, the middle of what these stand for."
+        )
+    wrong = [*_certain_and_wrong(scored, low, high)]
+    least, most = log_loss_range(scored)
+    if wrong:
+        yield f"{joined(wrong)}, so the log loss is at least {number(least, 3)}."
+    elif scored.step:
+        digits = decimals(Estimate(least, least, most), most=6)
+        yield f"The log loss is between {number(least, digits)} and {number(most, digits)}."
+
+
+def _certain_and_wrong(scored: ScoreCells, low: FloatArray, high: FloatArray) -> Iterator[str]:
+    """Which rows have a score of 0 or 1 that was wrong."""
+    ends = ((low == 0.0, 0, "positive"), (high == 1.0, 1, "negative"))
+    for chosen, score, outcome in ends:
+        cells = scored.pick(np.flatnonzero(chosen), np.full(int(chosen.sum()), float(score)))
+        n = int(certain_and_wrong(cells)) if len(cells) else 0
         if n:
             verbs = ("has", "was") if n == 1 else ("have", "were")
-            yield f"{plural(n, 'row')} {verbs[0]} score {score:g} but {verbs[1]} {outcome}"
+            yield f"{plural(n, 'row')} {verbs[0]} score {score} but {verbs[1]} {outcome}"

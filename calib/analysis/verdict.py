@@ -23,6 +23,7 @@ from calib.metrics.goodness_of_fit import groups_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.arrays import FloatArray
 from calib.numerics.calibrated_null import few_scores, simulated_noise
+from calib.numerics.digits import written
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
@@ -210,7 +211,7 @@ def judge(
             fit = calibration_slope_intercept(cells)
             slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
         kind = kind_of(cells, rejected, slope, words)
-        evidence = _evidence(tests, rejected, kind, p_adjusted)
+        evidence = f"{_evidence(tests, rejected, kind, p_adjusted)}{cells.precision}"
         finding = finding_of(cells, rejected, kind, slope, words)
     else:
         kind, finding = "some classes", f"No test of {words.place} rejects calibration."
@@ -266,7 +267,10 @@ def _without_rejection(
         if certainty is None:
             n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
             certainty = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
-        return Verdict.of("calibrated", "no evidence", p_adjusted, certainty)
+        step = written(cells.step)
+        digits = f"Scores have steps of {step}. " if cells.step else ""
+        finding = f"{digits}{certainty}".rstrip()
+        return Verdict.of("calibrated", "no evidence", p_adjusted, finding)
     return Verdict.of("unknown", "inconclusive", p_adjusted, reason)
 
 

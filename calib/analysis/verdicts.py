@@ -109,7 +109,7 @@ def correction_error(held_out: CrossFitted, method: str) -> str:
 
 def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | None) -> str:
     """A sentence if the KS calibration error rises, with the method that has the lowest, or ""."""
-    errors = {key: result.ks.statistic for key, result in methods.items()}
+    errors = {key: result.metrics["ks_error"].value for key, result in methods.items()}
     if errors[method] <= errors["uncalibrated"]:
         return ""
     best = min(errors, key=lambda key: errors[key])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from calib.data.checks import (
 from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem, lowest_logarithm
+from calib.numerics.digits import middles, written
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import EpsilonRule
 
@@ -139,16 +141,18 @@ class Calibrator(AnyCalibrator[Form]):
         with fitted_anew(self):
             if cells.one_class:
                 self._refuse_one_class(cells.total_positive > 0.0)
+            if cells.step:
+                cells = replace(cells, score=middles(cells.score, cells.step))
             with single_thread():
                 fit(cells.in_effective_rows())
             self.n_rows_ = cells.n_rows
-            self._note(cells.score[[0, -1]], cells.base_rate)
+            self._note(cells.score[[0, -1]], cells.base_rate, cells.step)
         return self
 
-    def _note(self, scores: FloatArray, base_rate: float) -> None:
+    def _note(self, scores: FloatArray, base_rate: float, step: float = 0.0) -> None:
         """Store the facts about the fitted rows that an exported calibrator contains."""
         self.fitted_range_ = (float(scores.min()), float(scores.max()))
-        self.fitted_base_rate_ = (base_rate,)
+        self.fitted_base_rate_, self.step_ = (base_rate,), step
 
     def _refuse_one_class(self, only: bool) -> None:
         if self.needs_both_classes:
@@ -181,7 +185,7 @@ class Calibrator(AnyCalibrator[Form]):
             If the calibrator is not fitted.
         """
         check_is_fitted(self, "n_rows_")
-        checked = check_scores(scores, "scores")
+        checked = middles(check_scores(scores, "scores"), self.step_)
         if log_odds is None:
             return np.clip(self._map(checked), 0.0, 1.0)
         given = np.asarray(log_odds, dtype=np.float64)
@@ -191,6 +195,13 @@ class Calibrator(AnyCalibrator[Form]):
         # A slope of 0 times an infinite number is not 0.
         finite = np.clip(given, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         return np.clip(self._map_log_odds(checked, finite), 0.0, 1.0)
+
+    def described(self) -> str:
+        """The formula, and how scores of 0 and 1 are read if the fitted scores have a step."""
+        if not self.step_:
+            return self.formula()
+        low, high = map(written, middles(np.array([0.0, 1.0]), self.step_).tolist())
+        return f"{self.formula()}. A score of 0 is read as {low}, and 1 as {high}"
 
     def _fit(self, cells: ScoreCells) -> None:
         raise NotImplementedError

@@ -372,6 +372,23 @@ class Blend(Form):
         return reduce(add, [weight * member.log_odds(do, s, z) for weight, member in pairs])
 
 
+@dataclass(frozen=True, slots=True)
+class Within(Form):
+    """Another form at min(max(s, low), high): scores of 0 and 1 that were rounded."""
+
+    low: Share
+    high: Share
+    inner: Form
+    kind: ClassVar[str] = "within"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    def of(self, do: Operations, s: Column) -> Column:
+        return self.inner(do, s)
+
+
 class RowsForm:
     """A function of a row of class scores that add up to 1."""
 

@@ -132,7 +132,7 @@ class CrossFitted:
         """The given rows with the scores of one method: means over folds, see `row_values`."""
         rows = self.given_rows
         if key == "uncalibrated":
-            return rows
+            return rows.at_middles()
         changed = self.outcomes.get(key)
         outcome = rows.outcome if changed is None else changed[self._counted_entry]
         return rows.with_score(self.row_values(self.scores[key]), outcome)

@@ -100,6 +100,7 @@ def _evaluated(
     else:
         training, rows = _by_split(training, is_test)
         counted, source, n_folds = counted.test_rows(), np.arange(len(rows)), 0
+    training, rows = training.at_middles(), rows.at_middles()
     fitted_on = training.cells()
     progress(0.0, f"Fitting on {'all' if n_folds else 'the calibration'} rows")
     calibrators, failures = _fit_all(fitted_on, methods, settings)

@@ -110,7 +110,7 @@ class FittedMap(Protocol):
 
     def knots(self) -> FloatArray: ...
 
-    def formula(self) -> str: ...
+    def described(self) -> str: ...
 
 
 def score_grid() -> FloatArray:
@@ -124,7 +124,7 @@ def calibration_function(fitted: FittedMap) -> CalibrationFunction:
     """Evaluate a fitted calibrator on the grid."""
     grid = score_grid()
     return CalibrationFunction(
-        grid, fitted.predict(grid), fitted.knots(), fitted.formula(), lambda_path(fitted)
+        grid, fitted.predict(grid), fitted.knots(), fitted.described(), lambda_path(fitted)
     )
 
 

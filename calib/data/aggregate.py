@@ -25,6 +25,7 @@ from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joi
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, MAX_EXACT_SCORES, CellTable, add_tables
+from calib.numerics.digits import step_of
 from calib.text import quoted
 
 
@@ -71,6 +72,9 @@ class Aggregate(Data):
     noticed : mapping of str to tuple of str
         Remarks about the rows that `calib.scan` counted, by model. A saved file and a sum of
         aggregates have none.
+    step : float
+        The step of which all scores are multiples, see `calib.numerics.digits`; 0 if there is none,
+        or the counts were saved by version 0.1. By default it is found.
     """
 
     has_rows: ClassVar[bool] = False
@@ -93,6 +97,12 @@ class Aggregate(Data):
     transform: Transform = "none"
     swap: bool = False
     noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.step is None:
+            step = step_of(self.table.low) if self.table.exact else 0.0
+            object.__setattr__(self, "step", step)
 
     @property
     def exact(self) -> bool:
@@ -206,6 +216,7 @@ class Aggregate(Data):
             sources=tuple(sorted((*self.sources, *other.sources))),
             max_scores=max_scores,
             noticed={},
+            step=max(self.step or 0.0, other.step or 0.0),
         )
 
     def of_model(self, model: str) -> Aggregate:
@@ -330,6 +341,7 @@ class Aggregate(Data):
             test=None if test is None else test == 1,
             fold=fold,
             group=group,
+            step=self.step or 0.0,
         )
         return CountedColumn(rows, names, position[self.strata.part[entries.stratum]])
 
@@ -428,7 +440,10 @@ class Aggregate(Data):
 
     def _written(self) -> dict[str, Any]:
         """All attributes but sentences, which a file could forge."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "noticed"}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "noticed"}
+        if not self.step:  # Files of version 0.1 have no step, and must keep their bytes.
+            del values["step"]
+        return values
 
     def to_json(self) -> dict[str, Any]:
         """Return the aggregate as values that JSON can hold, without rounding; see `from_json`.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calib.data.origin import Transform
 from calib.data.strata import Part, Strata
-from calib.data.strict_json import Reader, loads
+from calib.data.strict_json import Reader, added, loads
 from calib.data.views import parse_view
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import CellTable
@@ -64,6 +64,7 @@ class Header:
     max_scores: int
     transform: Transform
     swap: bool
+    step: float = added(0.0)
 
     def __post_init__(self) -> None:
         parse_view(self.view_key)

@@ -47,6 +47,10 @@ class ScoreCells(Cells):
         groups. Only fits and smooth curves use it.
     far : FarLogOdds or None
         Log-odds of scores that are 0 or 1 up to rounding, if the scores were given as log-odds.
+    step : float
+        If scores are written with few digits, the step of which all are multiples, else 0. Each
+        stands for the values within half a step, and 0 and 1 are read as the middle of theirs
+        (`calib.numerics.digits`). Tests reject only if they would for every such value.
 
     Examples
     --------

@@ -118,6 +118,7 @@ class CountedRows(Locked):
             weighted=rows.weight is not None,
             test=None if rows.test is None else table.stratum // n_folds == 1,
             fold=None if rows.fold is None else table.stratum % n_folds,
+            step=rows.step,
         )
         return replace(counted, entries=replace(counted.entries, far=rows.far), given=rows)
 
@@ -130,6 +131,7 @@ class CountedRows(Locked):
         test: NDArray[np.bool_] | None = None,
         fold: IntArray | None = None,
         group: IntArray | None = None,
+        step: float = 0.0,
     ) -> CountedRows:
         """Entries of a table that has been counted; its strata are named by the other arrays."""
         keys, cell = np.unique(table.key, return_inverse=True)
@@ -142,6 +144,7 @@ class CountedRows(Locked):
             fold=fold,
             count=table.rows.astype(np.float64) if group is None else None,
             weight_sq=table.weight_sq if weighted and group is None else None,
+            step=step,
         )
         spread = None if table.exact else Spread.of(table, cell, entries.score)
         return cls(entries, cell, keys, table.exact, spread=spread)
@@ -184,7 +187,12 @@ class CountedRows(Locked):
     def _cell_of(self, keys: IntArray, score: FloatArray) -> IntArray:
         last = len(keys) - 1
         if self.exact:
-            return np.minimum(np.searchsorted(keys, (score + 0.0).view(np.int64)), last)
+            at = np.minimum(np.searchsorted(keys, (score + 0.0).view(np.int64)), last)
+            if self.entries.step:
+                # The middles of what 0 and 1 stand for are nearest to these.
+                before, scores = np.maximum(at - 1, 0), keys.view(np.float64)
+                at = np.where(score - scores[before] < scores[at] - score, before, at)
+            return at
         key = grid_keys(score)
         # Searching for all keys in their order takes less time than for that of every row.
         every = np.arange(KEY_OF_ZERO, KEY_OF_ONE + 1) * KEYS_PER_CELL

@@ -26,6 +26,7 @@ from calib.data.slicing import Slicing, slice_by
 from calib.data.views import BinaryView, check_view, default_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem, softmax_of_logits
+from calib.numerics.digits import step_of
 from calib.numerics.far_log_odds import FarLogOdds, probabilities
 
 MAX_FOLDS = 100
@@ -326,9 +327,12 @@ class Predictions(Data, Locked):
         kind, index = check_view(view, self.n_classes)
         columns = self.weight, self.test, self.group, self.fold
         if not self.is_matrix and (kind, index) == ("class", 1):
-            return BinaryView(self.outcome == 1, self.scores, *columns, far=self.far)
+            step = 0.0 if self.far is not None else step_of(self.scores)
+            return BinaryView(self.outcome == 1, self.scores, *columns, far=self.far, step=step)
         score, outcome = binary_problem(self.score_matrix, self.outcome, kind, index)
-        return BinaryView(outcome, score, *columns)
+        # A sum of rounded scores is off by as much as all of them together.
+        step = step_of(score) * (index if kind == "within" else 1)
+        return BinaryView(outcome, score, *columns, step=step)
 
     def one_score(self, view: str) -> Predictions:
         """The binary problem of a view, as predictions with one score per row.

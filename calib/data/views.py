@@ -14,6 +14,7 @@ from calib.data.cells import ScoreCells
 from calib.data.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import leading_classes
+from calib.numerics.digits import middles
 from calib.numerics.far_log_odds import FarLogOdds
 from calib.numerics.transforms import certain_logit
 
@@ -43,6 +44,8 @@ class BinaryView(Locked):
         are 1.
     far : FarLogOdds or None
         Log-odds of scores that are 0 or 1 up to rounding, if the scores were given as log-odds.
+    step : float
+        The step of which all scores are multiples, see `ScoreCells`; 0 if there is none.
     """
 
     outcome: BoolArray
@@ -54,6 +57,7 @@ class BinaryView(Locked):
     count: FloatArray | None = None
     weight_sq: FloatArray | None = None
     far: FarLogOdds | None = None
+    step: float = 0.0
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -64,10 +68,14 @@ class BinaryView(Locked):
         return None if self.far is None else self.far.of(self.score)
 
     def with_score(self, score: FloatArray, outcome: BoolArray | None = None) -> BinaryView:
-        """The same rows with the scores of a method. Other scores have other log-odds."""
+        """The same rows with the scores of a method. Other scores have other log-odds, and no step.
+
+        Scores that were predicted can be a copy of those that have the step.
+        """
         far = self.far if score is self.score else None
+        step = self.step if self.step and np.array_equal(score, self.score) else 0.0
         outcome = self.outcome if outcome is None else outcome
-        return replace(self, outcome=outcome, score=score, far=far)
+        return replace(self, outcome=outcome, score=score, far=far, step=step)
 
     @property
     def n_rows(self) -> int:
@@ -106,7 +114,13 @@ class BinaryView(Locked):
         else:
             sums = self.count, self.weights, self.squared_weights
             cells = ScoreCells.from_entries(self.outcome, self.score, *sums, self.group)
-        return cells if self.far is None else replace(cells, far=self.far)
+        if self.far is None and not self.step:
+            return cells
+        return replace(cells, far=self.far, step=self.step)
+
+    def at_middles(self) -> BinaryView:
+        """The same rows, with scores of 0 and 1 as the middle of what they stand for."""
+        return replace(self, score=middles(self.score, self.step)) if self.step else self
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
         """Select rows or entries by a mask or by indices."""

@@ -19,7 +19,7 @@ from calib.numerics.splines import Pieces
 Json = dict[str, Any]
 FORMS: tuple[type[Form], ...] = (
     *(forms.Identity, forms.Clipped, forms.OddsDivided, forms.SigmoidOfFeatures),
-    *(forms.Piecewise, forms.BetweenTwo, forms.Drift, forms.Blend),
+    *(forms.Piecewise, forms.BetweenTwo, forms.Drift, forms.Blend, forms.Within),
 )
 ROWS_FORMS: tuple[type[RowsForm], ...] = (
     *(forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.SoftmaxAfterTemperature),
@@ -110,6 +110,12 @@ def _rules(record: Any) -> list[tuple[bool, str]]:
         return [
             (alike, "weights must have one number per member"),
             (flat, "members must not be blends"),
+        ]
+    if isinstance(record, forms.Within):
+        # A file could otherwise hold forms within forms of any depth.
+        return [
+            (record.low <= record.high, "low must be at most high"),
+            (not isinstance(record.inner, forms.Within), "inner must not be of this kind"),
         ]
     if isinstance(record, forms.Axis):
         inside = record.scale == "score" or 0.0 < record.low <= record.high < 1.0

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
-from calib.calibrators.forms import Form, RowsForm
+from calib.calibrators.forms import Form, RowsForm, Within
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.data.origin import ROW_TRANSFORMS, conversion_of
 from calib.distribution import __version__
@@ -20,6 +20,7 @@ from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
 from calib.exports.form_json import ExportError, Json
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
+from calib.numerics.digits import middles
 
 if TYPE_CHECKING:
     from calib.analysis import Analysis
@@ -46,6 +47,9 @@ def describe(
         form = fitted.to_map()
     except NotImplementedError as error:
         raise ExportError(str(error)) from None
+    if isinstance(fitted, Calibrator) and fitted.step_:
+        low, high = middles(np.array([0.0, 1.0]), fitted.step_).tolist()
+        form = Within(low, high, fitted.to_map())
     if conversion is None:
         conversion = Conversion(**conversion_of(None if analysis is None else analysis.data.origin))
     if conversion.transform == "logit" and isinstance(form, Form) and form.reads_log_odds:
@@ -76,7 +80,7 @@ def describe(
     exported = ExportedCalibrator(
         method=method,
         label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
-        formula=fitted.formula(),
+        formula=fitted.described() if isinstance(fitted, Calibrator) else fitted.formula(),
         parameters={k: _parameter(v) for k, v in fitted.get_params(deep=False).items()},
         form=form,
         conversion=conversion,

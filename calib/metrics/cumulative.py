@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -126,7 +127,8 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     Returns
     -------
     TestResult
-        `statistic` is the KS error itself.
+        `statistic` is the KS error itself. With scores that have a step, it is the smallest of
+        all values that they stand for.
 
     Examples
     --------
@@ -180,12 +182,27 @@ def _test(
     cells: ScoreCells, law: Law, random_state: int, drawn: FloatArray | None = None
 ) -> TestResult:
     error, survival, limit = law
-    observed = float(error(_difference(cells)))
     sigma = null_standard_deviation(cells)
+    observed = float(error(_difference(cells))) if not cells.step else _least(cells, error)
     if sigma == 0.0:
         # If all scores are 0 or 1, calibrated scores have no gap at all.
         return TestResult(observed, 1.0 if observed == 0.0 else 0.0, "certain scores")
     if few_scores(cells):
         drawn = simulated_differences(cells, random_state) if drawn is None else drawn
-        return TestResult(observed, simulated_p(observed, error(drawn)), SIMULATED)
-    return TestResult(observed, survival(observed / sigma), limit)
+        null = f"{SIMULATED}{cells.precision}"
+        return TestResult(observed, simulated_p(observed, error(drawn)), null)
+    return TestResult(observed, survival(observed / sigma), f"{limit}{cells.precision}")
+
+
+def _least(cells: ScoreCells, error: Callable[[FloatArray], FloatArray]) -> float:
+    """The smallest error of all scores within the ranges that the written ones stand for.
+
+    A curve of scores at the upper ends of their ranges rises least, and one at the lower ends falls
+    least. No scores can have a smaller rise and fall than these, and some have none that is larger.
+    """
+    high, low = (
+        _difference(replace(cells, score=end)) * sign
+        for end, sign in zip(cells.ranges[::-1], (1.0, -1.0), strict=True)
+    )
+    swing = max(float((curve - np.minimum.accumulate(curve)).max()) for curve in (high, low))
+    return swing if error is _range else max(float(high.max()), float(low.max()), swing / 2.0)

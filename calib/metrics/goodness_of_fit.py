@@ -12,6 +12,7 @@ from calib.metrics.base import TestResult, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells
 from calib.numerics.calibrated_null import N_SIMULATED, SIMULATED, simulated_p
+from calib.numerics.digits import beyond
 from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.resampling import draw_noise
 
@@ -52,14 +53,18 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (-1.005, 0.3149)
     """
-    s, tilt = cells.score, 1.0 - 2.0 * cells.score
+    s = cells.cautious.score
+    tilt = 1.0 - 2.0 * s
     above = float((cells.positive - cells.weight * s) @ tilt)
+    if cells.step:
+        ends = np.sort([cells.weight * tilt * (end - s) for end in cells.ranges], axis=0)
+        above = float(beyond(above, *ends.sum(axis=1)))
     variance = float(cells.weight_sq @ (np.square(tilt) * s * (1.0 - s)))
     if variance > 0.0:
         z = above / math.sqrt(variance)
     else:
         z = 0.0 if above == 0.0 else math.copysign(math.inf, above)
-    return TestResult(z, 2.0 * float(ndtr(-abs(z))), "standard normal")
+    return TestResult(z, 2.0 * float(ndtr(-abs(z))), f"standard normal{cells.precision}")
 
 
 @metric(
@@ -114,14 +119,20 @@ def groups_test(
     cells: ScoreCells, n_groups: int = 10, random_state: int = 0, noise: FloatArray | None = None
 ) -> TestResult:
     """The same test; `noise` is the `simulated_noise` of these cells if it is known."""
-    groups = bin_cells(cells, n_groups, "quantile")
-    statistic, n = float(chi_square(groups, groups.gap)), len(groups)
+    null = cells.cautious
+    groups = bin_cells(null, n_groups, "quantile")
+    gap, n = groups.gap, len(groups)
+    if cells.step:
+        shifts = (cells.weight * (end - null.score) for end in cells.ranges)
+        gap = beyond(gap, *(np.add.reduceat(by, groups.first) / groups.weight for by in shifts))
+    statistic = float(chi_square(groups, gap))
     variance = groups.effective_rows * groups.mean_score * (1.0 - groups.mean_score)
     if variance.min() < MIN_GROUP_VARIANCE and math.isfinite(statistic):
-        drawn = chi_square(groups, simulated_gaps(cells, groups, random_state, noise))
-        return TestResult(statistic, simulated_p(statistic, drawn), SIMULATED)
-    null = f"chi-square, {n} degree{'' if n == 1 else 's'} of freedom"
-    return TestResult(statistic, float(chdtrc(n, statistic)), null)
+        drawn = chi_square(groups, simulated_gaps(null, groups, random_state, noise))
+        p_value = simulated_p(statistic, drawn)
+        return TestResult(statistic, p_value, f"{SIMULATED}{cells.precision}")
+    law = f"chi-square, {n} degree{'' if n == 1 else 's'} of freedom{cells.precision}"
+    return TestResult(statistic, float(chdtrc(n, statistic)), law)
 
 
 def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:

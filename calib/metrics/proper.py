@@ -52,6 +52,30 @@ def mean_log_loss(cells: ScoreCells, p: FloatArray) -> float:
     return _mean(cells, clip_certain(p), lambda p: -np.log(p), lambda p: -np.log(1.0 - p))
 
 
+def log_loss_range(cells: ScoreCells) -> tuple[float, float]:
+    """The lowest and the highest log loss of all values that the scores stand for.
+
+    The highest is infinite if a row with score 0 was positive, or one with score 1 negative.
+
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.6, 0.9])
+    >>> from dataclasses import replace
+    >>> [round(end, 3) for end in log_loss_range(replace(cells, step=0.1))]
+    [0.182, 0.305]
+    """
+    low, high = cells.ranges
+
+    def mean(positive: FloatArray, negative: FloatArray) -> float:
+        positive_loss, negative_loss = (
+            -np.log(clip_certain(positive)),
+            -np.log1p(-clip_certain(negative)),
+        )
+        total = cells.positive @ positive_loss + cells.negative @ negative_loss
+        return float(total) / cells.total_weight
+
+    wrong = bool(cells.positive[low == 0.0].any() or cells.negative[high == 1.0].any())
+    return mean(high, low), math.inf if wrong else mean(low, high)
+
+
 def mean_brier(cells: ScoreCells, p: FloatArray) -> float:
     """Mean squared error of the cells' outcomes under other probabilities, one per cell."""
     return _mean(cells, p, lambda p: np.square(1.0 - p), np.square)

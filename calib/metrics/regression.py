@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import chdtrc
 
 from calib.data.cells import ScoreCells
@@ -113,7 +114,7 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     line than in the other, so their p-value has the second-order correction of Rao and Scott.
     """
     freedom = 1 if np.ptp(certain_logit(cells.score[[0, -1]])) <= MIN_SPREAD else 2
-    null = f"chi-square, {plural(freedom, 'degree')} of freedom"
+    null = f"chi-square, {plural(freedom, 'degree')} of freedom{cells.precision}"
     if cells.one_class or (fit is None and freedom == 2):
         return TestResult(math.nan, math.nan, null)
     if fit is None or freedom == 1:
@@ -121,13 +122,41 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     else:
         least = -fit.log_likelihood / cells.total_weight
     gain = mean_log_loss(cells, cells.score) - least
+    if cells.step:
+        gain = _least_gain(cells, fit)
     effective = cells.total_weight**2 / cells.total_weight_sq
     statistic = 2.0 * effective * max(0.0, gain)
     if equal_weights(cells) or all_certain(cells):
         return TestResult(statistic, float(chdtrc(freedom, statistic)), null)
     effect = design_effect(*line_spreads(cells))
-    null = f"Rao-Scott chi-square, {effect.freedom:.2f} degrees of freedom"
+    null = f"Rao-Scott chi-square, {effect.freedom:.2f} degrees of freedom{cells.precision}"
     return TestResult(statistic, effect.p_value(statistic), null)
+
+
+def _least_gain(cells: ScoreCells, fit: LogisticFit | None) -> float:
+    """The smallest gain of a line over scores within the ranges that the written ones stand for.
+
+    A shift of the scores counts as one of the outcomes. The smallest gain over all shifts is then
+    the largest, over all lines, of the gain minus what the shifts can explain of it: each moves
+    towards the line as far as its range reaches (the theorem of minimax: the gain is concave in the
+    line and linear in the shift).
+    """
+    score, weight = cells.cautious.score, cells.weight
+    x = certain_logit(score)
+    shifts = [weight * (end - score) for end in cells.ranges]
+
+    def lost(change: FloatArray) -> float:
+        line = change[0] + change[1] * x
+        likelihood = cells.positive @ line - weight @ (
+            np.logaddexp(0.0, x + line) - np.logaddexp(0.0, x)
+        )
+        explained = np.maximum(shifts[0] * line, shifts[1] * line).sum()
+        return float(explained - likelihood) / cells.total_weight
+
+    # The function has kinks where a line crosses a score, so its gradient is not used.
+    start = np.zeros(2) if fit is None else fit.coefficients - [0.0, 1.0]
+    found = minimize(lost, start, method="Nelder-Mead")
+    return -float(found.fun)
 
 
 def line_features(cells: ScoreCells, score: FloatArray) -> FloatArray:

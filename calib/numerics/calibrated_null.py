@@ -20,7 +20,8 @@ SERIES_TERMS = np.arange(12)
 
 def null_standard_deviation(cells: Cells) -> float:
     """Standard deviation of mean outcome minus mean score under y ~ Bernoulli(s)."""
-    variance = float(cells.weight_sq @ (cells.score * (1.0 - cells.score)))
+    score = cells.cautious.score
+    variance = float(cells.weight_sq @ (score * (1.0 - score)))
     return math.sqrt(variance) / float(cells.weight.sum())
 
 
@@ -110,7 +111,7 @@ def few_scores(cells: Cells) -> bool:
 def simulated_noise(cells: Cells, random_state: int) -> FloatArray:
     """Positive minus expected weight of each cell under y ~ Bernoulli(s), in 4,999 draws."""
     rng = np.random.default_rng(random_state)
-    return draw_noise(cells.score, cells.weight, cells.weight_sq, N_SIMULATED, rng)
+    return draw_noise(cells.cautious.score, cells.weight, cells.weight_sq, N_SIMULATED, rng)
 
 
 def simulated_differences(

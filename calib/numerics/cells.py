@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.digits import ranges, written
 from calib.numerics.far_log_odds import FarLogOdds
 
 
@@ -23,6 +25,7 @@ class Cells(Locked):
     positive_sq: FloatArray
     design_effect: float = 1.0
     far: FarLogOdds | None = None
+    step: float = 0.0
 
     def __len__(self) -> int:
         return len(self.score)
@@ -61,6 +64,24 @@ class Cells(Locked):
     def total_positive(self) -> float:
         """Weight of all positive rows."""
         return float(self.positive.sum())
+
+    @cached_property
+    def ranges(self) -> tuple[FloatArray, FloatArray]:
+        """The lowest and the highest value that each score stands for, see `step`."""
+        return ranges(self.score, self.step) if self.step else (self.score, self.score)
+
+    @cached_property
+    def cautious(self) -> Self:
+        """The same cells at the values of their ranges that vary most: those next to 1/2.
+
+        A test that allows for every value in the ranges has its null distribution at these.
+        """
+        return replace(self, score=np.clip(0.5, *self.ranges), step=0.0) if self.step else self
+
+    @property
+    def precision(self) -> str:
+        """What follows the null distribution of a test that allows for the `step` of scores."""
+        return f", every value within {written(self.step / 2.0)} of the scores" if self.step else ""
 
     @property
     def base_rate(self) -> float:

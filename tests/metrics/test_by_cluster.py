@@ -257,7 +257,7 @@ def test_few_expected_rows_of_clusters_are_simulated_and_widened():
     rng = np.random.default_rng(9)
     group = np.repeat(np.arange(60), 3)
     common = math.sqrt(0.5) * rng.normal(size=60)[group]
-    score = np.full(180, 0.05)
+    score = np.full(180, 0.050001)  # A score of 0.05 would stand for a range.
     outcome = norm.cdf(common + math.sqrt(0.5) * rng.normal(size=180)) < 0.09
     rows = Predictions.from_arrays(outcome, score, group=group).view()
     test = clustered_tests(rows)["hosmer_lemeshow"]

@@ -165,6 +165,7 @@ def _names(analysis: LiveAnalysis) -> dict[str, Any]:
         "set_aside": dict(source.set_aside),
         "sources": source.sources,
         "max_scores": MAX_CELLS,
+        "step": analysis.held_out.rows.step,
         **conversion_of(source.origin),
     }
 

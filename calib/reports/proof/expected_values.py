@@ -65,7 +65,7 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
         values |= _metrics(report, evidence, method, cells[key])
         values |= curve_points(f"{place}.cumulative", report, evidence, method, cells[key])
         values |= _differences(place, method, analysis.methods["uncalibrated"])
-        if evidence.can_be_refitted:
+        if evidence.can_be_refitted and not evidence.rows(key)[0].step:
             values |= cumulative_tests(place, method, cells[key])
     if analysis.data.protocol == "folds":
         place, curve = "analysis.fitted_reliability", analysis.fitted_reliability
