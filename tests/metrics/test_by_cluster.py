@@ -123,9 +123,9 @@ def test_equal_scores_are_tested_for_their_mean():
     rng = np.random.default_rng(4)
     group = np.arange(300)
     outcome = rng.random(300) < 0.42
-    once = Predictions.from_arrays(outcome, np.full(300, 0.3), group=group).view()
+    once = Predictions.from_arrays(outcome, np.full(300, 0.300001), group=group).view()
     copies = Predictions.from_arrays(
-        np.repeat(outcome, 3), np.full(900, 0.3), group=np.repeat(group, 3)
+        np.repeat(outcome, 3), np.full(900, 0.300001), group=np.repeat(group, 3)
     ).view()
     one, three = (clustered_tests(rows)["line"].p_value for rows in (once, copies))
     by_row = metrics.calibration_slope_intercept(copies.outcome, copies.score).p_value
