@@ -199,7 +199,7 @@ def _digits(scored: ScoreCells) -> Iterator[str]:
     """What the step of the scores means, and the log loss if it is not one number."""
     low, high = scored.ranges
     certain = (low == 0.0) | (high == 1.0)
-    if scored.step:
+    if scored.named_step:
         step, half = written(scored.step), written(scored.step / 2.0)
         yield (
             f"The scores have steps of {step}, so each stands for every value within {half} of it. "
@@ -216,7 +216,7 @@ def _digits(scored: ScoreCells) -> Iterator[str]:
     least, most = log_loss_range(scored)
     if wrong:
         yield f"{joined(wrong)}, so the log loss is at least {number(least, 3)}."
-    elif scored.step:
+    elif scored.named_step:
         digits = decimals(Estimate(least, least, most), most=6)
         yield f"The log loss is between {number(least, digits)} and {number(most, digits)}."
 

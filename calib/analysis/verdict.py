@@ -267,8 +267,8 @@ def _without_rejection(
         if certainty is None:
             n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
             certainty = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
-        step = written(cells.step)
-        digits = f"Scores have steps of {step}. " if cells.step else ""
+        step = written(cells.named_step)
+        digits = f"Scores have steps of {step}. " if cells.named_step else ""
         finding = f"{digits}{certainty}".rstrip()
         return Verdict.of("calibrated", "no evidence", p_adjusted, finding)
     return Verdict.of("unknown", "inconclusive", p_adjusted, reason)

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, Locked
-from calib.numerics.digits import ranges, written
+from calib.numerics.digits import MIN_NAMED_STEP, ranges, written
 from calib.numerics.far_log_odds import FarLogOdds
 
 
@@ -79,9 +79,15 @@ class Cells(Locked):
         return replace(self, score=np.clip(0.5, *self.ranges), step=0.0) if self.step else self
 
     @property
+    def named_step(self) -> float:
+        """The step if sentences name it, else 0."""
+        return self.step if self.step >= MIN_NAMED_STEP else 0.0
+
+    @property
     def precision(self) -> str:
         """What follows the null distribution of a test that allows for the `step` of scores."""
-        return f", every value within {written(self.step / 2.0)} of the scores" if self.step else ""
+        step = self.named_step
+        return f", every value within {written(step / 2.0)} of the scores" if step else ""
 
     @property
     def base_rate(self) -> float:

@@ -15,6 +15,9 @@ from calib.numerics.arrays import FloatArray
 STEPS = (0.1, 0.05, 0.01, 0.001, 0.0001)
 # Decimals that were stored in 32 bits are off by at most this.
 TOLERANCE = 1e-7
+MIN_NAMED_STEP = (
+    0.001  # Sentences do not name smaller steps, which change no digit that they print.
+)
 N_SAMPLED = 1000  # Scores of full precision are recognised by their first scores.
 
 
