@@ -155,8 +155,8 @@ def _least_gain(cells: ScoreCells, fit: LogisticFit | None) -> float:
 
     # The function has kinks where a line crosses a score, so its gradient is not used.
     start = np.zeros(2) if fit is None else fit.coefficients - [0.0, 1.0]
-    found = minimize(lost, start, method="Nelder-Mead")
-    return -float(found.fun)
+    fitted_line = minimize(lost, start, method="Nelder-Mead")
+    return -float(fitted_line.fun)
 
 
 def line_features(cells: ScoreCells, score: FloatArray) -> FloatArray:

@@ -15,9 +15,9 @@ from scipy.special import log_expit
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.transforms import certain_logit
 
-# Scores are grouped by their log-odds, at the mean of each group. Groups of 0.1 change the log
+# Scores are grouped by their log-odds, at the mean of each group. Groups of 0.05 change the log
 # likelihood ratio of 10,000 rows by less than 0.1.
-GROUPS_PER_UNIT = 10
+GROUPS_PER_UNIT = 20
 MAX_LOG_ODDS = 12.0
 # Between these shifts the likelihood is a parabola, to less than 0.1 at the sizes of a change that
 # a data set can locate only within days. Larger shifts are located at any step.
