@@ -483,12 +483,6 @@ KNOWN = (
         "two to twenty positives, fewer in a fold: too few to show how calibrators vary",
     ),
     Known(
-        tuple(f"Spline: {share:.0%}" for share in AT_SHARES),
-        "rare",
-        (20_000,),
-        "epsilon follows the highest score, and the form does not fit the lowest scores",
-    ),
-    Known(
         ("log loss", "Brier", "bin rate (Wilson)"),
         "rare",
         (200,),
