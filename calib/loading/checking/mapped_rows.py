@@ -28,6 +28,7 @@ from calib.loading.sentences import Places
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.class_scores import softmax_of_logits
+from calib.numerics.far_log_odds import FAR
 from calib.numerics.transforms import sigmoid
 
 NEITHER = "neither positive nor negative"
@@ -103,10 +104,12 @@ class Rows:
 
     @property
     def log_odds(self) -> FloatArray | None:
-        """Log-odds of the positive class, if the file has these."""
+        """Log-odds of the positive class, if the file has some that are far from 0."""
         if self.mapping.transform != "logit" or not isinstance(self.mapping.score, str):
             return None
         values = self.raw[self.mapping.score].values
+        if not (np.abs(values) > FAR).any():
+            return None
         return -values if self.mapping.swap else values
 
     @property
