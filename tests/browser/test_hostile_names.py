@@ -54,9 +54,9 @@ def test_names_of_data_make_nothing_on_any_page(page: Page, tmp_path: Path, kind
     visit(page, "/data")
     upload(page, path)
     if kind != "matrix":
-        # No name says which label is positive.
+        # No name says which column is the outcome.
         assert page.evaluate(MADE) == []
-        by_key(page, "choose_0").get_by_role("button").click()
+        by_key(page, "question_repair_which-outcome").get_by_role("button").first.click()
         settle(page)
     titles = by_key(page, "navigation").get_by_role("link").all_inner_texts()
     for title in (title for title in PAGES if title in (*titles, "Data")):
@@ -82,7 +82,7 @@ def hostile_file(tmp_path: Path) -> Path:
     writer = csv.writer(text)
     writer.writerow([f"{FORMULA} outcome", f"{IMAGE} score", SCRIPT, MARKDOWN])
     for hit, score in zip(rng.random(400) < p, p, strict=True):
-        where = FORMULA if score > 0.5 else IMAGE
+        where = FORMULA if round(1e6 * score) % 2 else IMAGE
         writer.writerow([int(hit), f"{score:.6f}", where, MARKDOWN if hit else "@SUM(1)"])
     path.write_text(text.getvalue())
     return path
