@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -27,7 +25,7 @@ from calib.loading.judged_columns import (
     weight_notes,
 )
 from calib.loading.judged_values import passes, scores_of, words_of
-from calib.loading.logs import combined, log_mapping, with_names_beside
+from calib.loading.logs import combined, log_mapping
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import Source, read
@@ -136,10 +134,7 @@ def _table(data: Judged, column: str, given: FileFormat) -> Table:
         return data
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
     if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
-        table = read(data, given=given)
-        if table.log and isinstance(data, str | PathLike):
-            table = with_names_beside(Path(data), table)
-        return combined([table])[0]
+        return combined([read(data, given=given)])[0]
     if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
         hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")
     ):

@@ -9,8 +9,6 @@ from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral
-from os import PathLike
-from pathlib import Path
 from textwrap import fill
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,7 +21,7 @@ from calib.loading.columns import as_labels, class_text
 from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, FileFormat, option
 from calib.loading.guessing.roles import guess
 from calib.loading.joining import joined
-from calib.loading.logs import combined, with_names_beside
+from calib.loading.logs import combined
 from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
@@ -321,10 +319,7 @@ def _one_table(data: Source | Sequence[Source], options: _Options) -> Table:
 
 def _read(data: Source, options: _Options) -> Table:
     try:
-        table = read(data, given=options.format())
-        if table.log and isinstance(data, str | PathLike):
-            return with_names_beside(Path(data), table)
-        return table
+        return read(data, given=options.format())
     except InputError as error:
         raise with_arguments(error.problems, ColumnMapping()) from None
 

@@ -8,12 +8,11 @@ because they have no confidence or no outcome: a judge needs only one of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from calib.loading.logs.rows import COLUMNS, JUDGE, NO_SOURCE, RIGHT, STATED, TOKEN, WRONG
-from calib.loading.logs.together import combined, log_mapping, named_by, paths_beside, taken
+from calib.loading.logs.together import combined, log_mapping, taken
 
 if TYPE_CHECKING:
     from calib.loading.table import Table
@@ -30,7 +29,6 @@ __all__ = [
     "log_mapping",
     "read_logs",
     "taken",
-    "with_names_beside",
 ]
 Files: TypeAlias = "str | Path | Sequence[str | Path]"
 
@@ -72,18 +70,5 @@ def read_logs(
         table = read(path, given=given)
         if not table.log:
             raise refuse("no-log", file=table.file or table.name)
-        tables.append(with_names_beside(path, table))
+        tables.append(table)
     return combined(tables)[0]
-
-
-def with_names_beside(path: str | Path, table: Table) -> Table:
-    """A table that was read from a path, with the names that files in its folder give its model."""
-    from calib.loading.problems import InputError
-    from calib.loading.reading.reader import read
-
-    beside = []
-    for other in paths_beside(Path(path), table):
-        # A file of another kind in the same folder does not matter.
-        with suppress(InputError):
-            beside.append(read(other))
-    return named_by(table, beside) if beside else table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -16,7 +17,8 @@ from calib.loading.columns import has_commas
 from calib.loading.file_options import FileFormat
 from calib.loading.logs import recognising
 from calib.loading.logs.json_values import JSON_START
-from calib.loading.problems import refuse
+from calib.loading.logs.together import named_by, paths_beside
+from calib.loading.problems import InputError, refuse
 from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
 from calib.loading.reading.arff import ARFF, read_arff
 from calib.loading.reading.budget import Budget
@@ -115,9 +117,10 @@ def read(
         return from_arrow(_arrow_table(data), name=name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
         data, given = data.encode(errors="replace"), replace(given, encoding=None)
-    if isinstance(data, str | os.PathLike):
-        name = name or Path(data).name
-        data = _read_path(Path(data), budget.size)
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    if path is not None:
+        name = name or path.name
+        data = _read_path(path, budget.size)
     if not isinstance(data, bytes | bytearray | memoryview):
         raise _no_table(data)
     try:
@@ -125,7 +128,18 @@ def read(
         table = table if table.log else spread(table)
     except MemoryError:
         raise refuse("memory.here") from None
-    return replace(table, file=Path(name or "").name, format=given)
+    table = replace(table, file=Path(name or "").name, format=given)
+    return _with_names_beside(path, table) if path is not None and table.log else table
+
+
+def _with_names_beside(path: Path, table: Table) -> Table:
+    """An evaluation log with the names that files in its folder give its model."""
+    beside = []
+    for other in paths_beside(path, table):
+        # A file of another kind in the same folder does not matter.
+        with suppress(InputError):
+            beside.append(read(other.read_bytes(), other.name))
+    return named_by(table, beside) if beside else table
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Table:

@@ -17,7 +17,7 @@ from typing import Any
 
 from calib.loading import ColumnMapping, FileFormat, InputError, Table, for_test_file, guess, read
 from calib.loading.loader import LoadOptions, mapping_of
-from calib.loading.logs import combined, with_names_beside
+from calib.loading.logs import combined
 from calib.ui.session.upload import Connected, Upload
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
@@ -104,7 +104,7 @@ def _table(source: str, table: str | None, written: FileFormat) -> Table:
     from calib.scanning.sources import is_file_of_rows, rows_of
 
     if is_file_of_rows(source):
-        return with_names_beside(source, read(source, given=written))
+        return read(source, given=written)
     return read(*rows_of(source, table))
 
 
