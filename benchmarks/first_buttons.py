@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from calib.data.file_options import FileFormat
 from calib.data.predictions import Predictions
 from calib.loading import ColumnMapping, InputError, Problem
-from calib.loading.file_options import FileFormat
 from calib.loading.joining import joined
 from calib.loading.logs import combined
 from calib.scanning.rows_or_counts import read

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult, judge_rows
-from calib.loading.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import ColumnMapping, FileFormat
 from calib.loading.judged_columns import JudgedColumns
 from calib.loading.judged_rows import Judged, JudgedParts, read_judged
 from calib.loading.loader import with_arguments

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import calib
+from calib.data.file_options import ColumnMapping
 from calib.data.predictions import Predictions
 from calib.loading.building.calibrated_file import calibrate_table
 from calib.loading.checking.inspection import examine
-from calib.loading.file_options import ColumnMapping
 from calib.loading.reading.reader import read
 from calib.numerics.far_log_odds import FAR, probabilities
 from calib.numerics.transforms import sigmoid

@@ -109,7 +109,7 @@ class DataSummary:
 
         The outcome is then called "correct", or it says whether the predicted label is right.
         """
-        predicted = self.origin is not None and bool(self.origin.predicted)
+        predicted = self.origin is not None and self.origin.columns.predicted is not None
         return predicted or self.outcome_name.casefold() in CORRECT_NAMES
 
     @property

@@ -24,8 +24,8 @@ from calib.analysis.periods import UNITS
 from calib.cli.streams import piped, tell
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.base import Data
+from calib.data.file_options import FileFormat
 from calib.data.progress import Progress, no_progress
-from calib.loading.file_options import FileFormat
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
 from calib.text import level

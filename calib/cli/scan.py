@@ -11,8 +11,8 @@ from calib.cli.options import Commands, add_columns, add_command, add_output
 from calib.cli.predictions import doubts_printed, with_options
 from calib.cli.streams import save_each, tell
 from calib.data.aggregate import Aggregate
+from calib.data.file_options import ColumnOptions
 from calib.data.origin import Origin, read_as
-from calib.loading.file_options import CountedColumns
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import InputError
 
@@ -33,7 +33,7 @@ DIALECTS = (
     *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
 )
 OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
-OF_SCAN = (*(field.name for field in fields(CountedColumns)), "cross", "models", "name", "strict")
+OF_SCAN = (*(field.name for field in fields(ColumnOptions)), "cross", "models", "name", "strict")
 
 
 def add(commands: Commands) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from calib.data.origin import Transform
+from calib.data.file_options import Transform
 from calib.data.strata import Part, Strata
 from calib.data.strict_json import Reader, added, loads
 from calib.data.views import parse_view

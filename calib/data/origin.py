@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.data.strict_json import added
+from calib.data.file_options import ColumnMapping, FileFormat
 
-Transform = Literal[
-    "none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize"
-]
-# These conversions read a whole row of class scores.
-ROW_TRANSFORMS = ("softmax", "normalize")
-# These fields are no arguments of `calib.load`, or have another name there.
-NO_ARGUMENTS = {
-    *("file", "log_files", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
-    *("repeated_rows", "repeated_ids", "guessed", "reasons"),
-}
-# These arguments say how text is written or which rows are left out, and not what a column means.
+# These arguments say how cells are written or which rows are left out, not what a column means.
 TEXT_ARGUMENTS = {
-    "class_columns",
-    "delimiter",
-    "header",
-    "day_first",
-    "encoding",
-    "sheet",
-    "decimal",
-    "drop_missing",
-    "scorer",
-    "filter",
-    "correct_from",
-    "percent_above_1",
+    *(one.name for one in fields(FileFormat)),
+    *("class_columns", "day_first", "decimal", "drop_missing"),
 }
 # An outcome with one of these names says whether an answer is right.
 CORRECT_NAMES = ("correct", "is_correct")
@@ -42,72 +23,67 @@ MAX_NAME_LENGTH = 40
 MIN_EXPECTED_PAIRS = 10.0
 # If rows are not copies, the first ones mostly show it, so that the others need not be sorted.
 N_FIRST_ROWS = 10_000
-# These arguments are given even if their value is False or 0.
-NOT_EMPTY = ("header", "day_first", "correct_from")
-ARGUMENT_NAMES = {"scores": "score", "positives": "positive", "negatives": "negative"}
+Names = tuple[str, ...]
+# The entries of an origin in a file and their kinds. Other programs read files of version 0.1, so
+# later ones have the same entries.
+ENTRIES: Mapping[str, Any] = {
+    **dict.fromkeys(("file", "test", "example", "outcome", "score", "class_columns"), str),
+    **dict.fromkeys(("scores", "classes"), Names),
+    **dict.fromkeys(("positive", "predicted", "weight", "group", "split", "test_value"), str),
+    "fold": str,
+    "slices": Names,
+    "time": str,
+    "day_first": bool | None,
+    **dict.fromkeys(("model", "model_value", "transform"), str),
+    **dict.fromkeys(("drop_missing", "swap"), bool),
+    "positives": Names,
+    "negative": str,
+    "negatives": Names,
+    "others_negative": bool,
+    "delimiter": str,
+    "header": bool | None,
+    **dict.fromkeys(("encoding", "decimal", "sheet", "scorer", "filter"), str),
+    "correct_from": float | None,
+    "percent_above_1": bool,
+    **dict.fromkeys(("log_files", "guesses", "guessed", "reasons"), Names),
+    **dict.fromkeys(("sampled", "sampled_of"), int),
+    "sample_key": str,
+    **dict.fromkeys(("seed", "repeated_rows", "repeated_ids"), int),
+}
+# Files of version 0.1 lack these entries, which are written only if they are not empty.
+ADDED_ENTRIES = {
+    *("sheet", "scorer", "filter", "correct_from", "percent_above_1", "log_files", "reasons"),
+}
+# Several columns or labels have an entry of their own.
+SEVERAL = {"score": "scores", "positive": "positives", "negative": "negatives"}
+EMPTY: Mapping[Any, Any] = {str: "", Names: (), bool: False, int: 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The arguments of `calib.load` that give the same rows again. Missing ones are empty.
+    """What the columns of a file mean, how it is read, and what else gives the same rows again.
 
-    >>> Origin(file="rows.csv", outcome="y", score="p", positive="1").arguments()
+    >>> Origin(ColumnMapping(outcome="y", score="p", positive="1"), file="rows.csv").arguments()
     {'outcome': 'y', 'score': 'p', 'positive': '1'}
     """
 
+    columns: ColumnMapping = field(default_factory=ColumnMapping)
+    format: FileFormat = field(default_factory=FileFormat)
     # The names of files do not contain their folders.
     file: str = ""
     test: str = ""
+    # Several evaluation logs are read together.
+    log_files: Names = ()
     # The key of a built-in example is empty if the rows are from elsewhere.
     example: str = ""
-    outcome: str = ""
-    score: str = ""
+    # The score columns of all classes, if a short form can describe their names.
     class_columns: str = ""
-    # Class columns are listed if `class_columns` cannot describe their names.
-    scores: tuple[str, ...] = ()
-    # Labels of the class columns are listed if the names of the columns do not contain them.
-    classes: tuple[str, ...] = ()
-    positive: str = ""
-    predicted: str = ""
-    weight: str = ""
-    group: str = ""
-    split: str = ""
-    test_value: str = ""
-    fold: str = ""
-    slices: tuple[str, ...] = ()
-    time: str = ""
-    day_first: bool | None = None
-    model: str = ""
-    model_value: str = ""
-    transform: str = ""
-    drop_missing: bool = False
-    swap: bool = False
-    # Several labels can count as positive.
-    positives: tuple[str, ...] = ()
-    # If there are more than two labels, some are named as negative, or all others are negative.
-    negative: str = ""
-    negatives: tuple[str, ...] = ()
-    others_negative: bool = False
-    # The format of the text is empty unless a person stated it.
-    delimiter: str = ""
-    header: bool | None = None
-    encoding: str = ""
-    decimal: str = ""
-    # A workbook can have several sheets.
-    sheet: str = added("")
-    # Evaluation logs have several scorers or filters, or scores and confidences of several scales.
-    scorer: str = added("")
-    filter: str = added("")
-    correct_from: float | None = added(None)
-    percent_above_1: bool = added(False)
-    # Several evaluation logs are read together.
-    log_files: tuple[str, ...] = added(())
     # Guesses are arguments that were not given, with the values that were guessed.
-    guesses: tuple[str, ...] = field(default=(), compare=False)
+    guesses: Names = field(default=(), compare=False)
     # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.
-    guessed: tuple[str, ...] = field(default=(), compare=False)
+    guessed: Names = field(default=(), compare=False)
     # Why it was guessed, such as "outcome: its name says so".
-    reasons: tuple[str, ...] = added((), compare=False)
+    reasons: Names = field(default=(), compare=False)
     # If rows were drawn: their number, the number of rows of the source, the seed, and the column
     # by which they were drawn ("" means all columns).
     sampled: int = 0
@@ -120,17 +96,47 @@ class Origin:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `calib.load` other than the file."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_ARGUMENTS}
-        return {
-            ARGUMENT_NAMES.get(name, name): value
+        others = {"class_columns": self.class_columns, "test": self.test}
+        others = {name: value for name, value in others.items() if value}
+        return self.columns.changed() | others | self.format.changed()
+
+    def entries(self) -> dict[str, Any]:
+        """The entries of a file that are not empty."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values |= values.pop("columns").changed() | values.pop("format").changed()
+        of_file = {
+            SEVERAL.get(name, name) if isinstance(value, tuple) else name: value
             for name, value in values.items()
-            if value or (name in NOT_EMPTY and value is not None)
         }
+        given = {name: of_file.get(name, EMPTY.get(kind)) for name, kind in ENTRIES.items()}
+        return {name: value for name, value in given.items() if value != EMPTY.get(ENTRIES[name])}
+
+    def to_json(self) -> dict[str, Any]:
+        """All entries of a file, for JSON."""
+        given = self.entries()
+        written = [name for name in ENTRIES if name in given or name not in ADDED_ENTRIES]
+        values = {name: given.get(name, EMPTY.get(ENTRIES[name])) for name in written}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+    @classmethod
+    def of_entries(cls, entries: Mapping[str, Any]) -> Origin:
+        """An origin from the entries of a file. Raises ValueError for unknown values."""
+        names = {several: one for one, several in SEVERAL.items()}
+        given = {
+            names.get(name, name): value
+            for name, value in entries.items()
+            if value != EMPTY.get(ENTRIES[name])
+        }
+        of_origin = {one.name: given.pop(one.name) for one in fields(cls) if one.name in given}
+        of_format = [one.name for one in fields(FileFormat) if one.name in given]
+        text_format = FileFormat(**{name: given.pop(name) for name in of_format})
+        return cls(ColumnMapping(**given), text_format, **of_origin)
 
     @property
     def of_counts(self) -> bool:
         """Whether it is the origin of counts, which keep only how their scores were converted."""
-        return self == Origin(transform=self.transform, swap=self.swap)
+        columns = self.columns
+        return self == Origin(ColumnMapping(transform=columns.transform, swap=columns.swap))
 
     def stated(self) -> Origin:
         """The same origin with every guessed argument stated; `guessed` still has its name."""
@@ -157,25 +163,28 @@ class Origin:
 def conversion_of(origin: Origin | None) -> dict[str, Any]:
     """The arguments `transform` and `swap` of `calib.load`.
 
-    >>> conversion_of(Origin(transform="percent")), conversion_of(None)
+    >>> conversion_of(Origin(ColumnMapping(transform="percent"))), conversion_of(None)
     ({'transform': 'percent', 'swap': False}, {'transform': 'none', 'swap': False})
     """
-    origin = origin or Origin()
-    return {"transform": origin.transform or "none", "swap": origin.swap}
+    columns = (origin or Origin()).columns
+    return {"transform": columns.transform, "swap": columns.swap}
 
 
 def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -> str:
     """What the columns were read as, and which of it was guessed, as one line for people.
 
-    >>> origin = Origin(outcome="sex", score="risk", guessed=("outcome", "score"))
+    >>> columns = ColumnMapping(outcome="sex", score="risk")
+    >>> origin = Origin(columns, guessed=("outcome", "score"))
     >>> read_as(origin, outcome="sex", score="risk", positive="1")
     'outcome: sex, score: risk, positive: 1 (guessed)'
-    >>> read_as(Origin(weight="w", guessed=("weight",)), outcome="y", score="p", positive="1")
+    >>> origin = Origin(ColumnMapping(weight="w"), guessed=("weight",))
+    >>> read_as(origin, outcome="y", score="p", positive="1")
     'outcome: y, score: p, positive: 1, weight: w (guessed: weight)'
     """
     origin = origin or Origin()
     # Each class of a matrix has a column, so no class is the positive one.
-    positive = "" if origin.class_columns or origin.scores else positive
+    is_matrix = origin.class_columns or isinstance(origin.columns.score, tuple)
+    positive = "" if is_matrix else positive
     shown = {"outcome": outcome, "score": score, "positive": positive}
     shown |= {k: v for k, v in origin.arguments().items() if k not in TEXT_ARGUMENTS | shown.keys()}
     shown = {name: value for name, value in shown.items() if value}

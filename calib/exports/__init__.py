@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.data.origin import Transform
+from calib.data.file_options import Transform
 from calib.exports.condition import Condition
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator
 from calib.exports.file_formats import TARGETS, Run, choices_for, written

@@ -13,7 +13,8 @@ import scipy
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Form, RowsForm, Within
 from calib.calibrators.one_vs_rest import OneVsRest
-from calib.data.origin import ROW_TRANSFORMS, conversion_of
+from calib.data.file_options import ROW_TRANSFORMS
+from calib.data.origin import conversion_of
 from calib.distribution import __version__
 from calib.exports.comparison_scores import rows_to_test, scores_to_test
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation

@@ -16,7 +16,7 @@ from calib.calibrators.forms import (
     shares,
     softmax,
 )
-from calib.data.origin import Transform
+from calib.data.file_options import Transform
 from calib.data.strict_json import added
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain, log_odds

@@ -5,10 +5,10 @@ problems and makes the predictions of every model. Then a person changes the map
 repair of a problem, and the page calls `assess` again.
 """
 
+from calib.data.file_options import ColumnMapping, FileFormat
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
 from calib.loading.columns import as_classes, as_labels, folded
-from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.problems import Choice, InputError, InputWarning, Problem

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from calib.data.file_options import option
 from calib.loading import name_patterns as names
-from calib.loading.file_options import option
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table

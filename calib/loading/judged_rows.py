@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from calib.data.file_options import ColumnMapping, FileFormat
 from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.columns import as_labels, label_text
-from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.judged_columns import (
     GOLD,
     SCORE,

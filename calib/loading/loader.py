@@ -14,11 +14,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
+from calib.data.file_options import ColumnMapping, ColumnOptions, Decimal, FileFormat, option
 from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels, class_text
-from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, FileFormat, option
 from calib.loading.guessing.roles import guess
 from calib.loading.joining import joined
 from calib.loading.logs import combined
@@ -42,9 +42,18 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(FileFormat, Columns):
+class _Options(FileFormat, ColumnOptions):
     """The options of both functions."""
 
+    predicted: str | None = option(
+        None,
+        "Column of predicted labels. A row is then positive if its predicted label is correct.",
+    )
+    decimal: Decimal | None = option(
+        None,
+        "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
+        'cells such as "1,234" are ambiguous.',
+    )
     test: Source | None = option(
         None,
         "Test rows, with the same columns. The other rows are then the calibration rows.",
@@ -88,21 +97,21 @@ class ModelOptions(_Options):
     models: Sequence[str] = option((), "Score columns, one per model.", many=True)
 
 
-def mapping_of(options: CountedColumns, **others: Any) -> ColumnMapping:
-    """The mapping of the columns, with labels as text and sequences as tuples."""
+def mapping_of(options: ColumnOptions, **others: Any) -> ColumnMapping:
+    """The mapping that options state, with others in their place."""
     names = {f.name for f in fields(ColumnMapping)}
-    values = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
-    score = options.score
-    values |= {
-        "score": score if score is None or isinstance(score, str) else tuple(score),
-        "classes": tuple(map(class_text, options.classes)),
-        "slices": tuple(options.slices),
-        "models": tuple(values.get("models", ())),
-        "positive": as_label_texts(options.positive),
-        "negative": as_label_texts(options.negative),
-        "test_value": as_label_text(options.test_value),
-    }
-    return ColumnMapping(**values | others)
+    stated = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
+    return columns_of(**stated | others)
+
+
+def columns_of(**stated: Any) -> ColumnMapping:
+    """The mapping of columns as a person states it, with labels as text and lists as tuples."""
+    for name in {"score", "classes", "slices", "models"} & stated.keys():
+        value = stated[name]
+        stated[name] = value if value is None or isinstance(value, str) else tuple(value)
+    for name in {"positive", "negative", "test_value"} & stated.keys():
+        stated[name] = as_label_texts(stated[name])
+    return ColumnMapping(**stated | {"classes": tuple(map(class_text, stated.get("classes", ())))})
 
 
 def takes(

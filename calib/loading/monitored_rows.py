@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.day_counts import KINDS, DayCounts
+from calib.data.file_options import FileFormat, option
 from calib.data.slicing import MISSING as MISSING_SLICE
 from calib.loading.columns import as_labels, as_numbers, as_outcome
 from calib.loading.dates import as_times
-from calib.loading.file_options import FileFormat, option
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from calib.data.file_options import ColumnMapping
 from calib.loading import sentences
-from calib.loading.file_options import ColumnMapping
 
 MAX_WRITTEN_LABELS = 8  # More labels are abbreviated in a sentence.
 # A question is a doubt that only a person can settle: the rows can be used, but the results may be

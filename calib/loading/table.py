@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
 

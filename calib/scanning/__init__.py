@@ -16,6 +16,7 @@ import numpy as np
 
 from calib.data.aggregate import Aggregate
 from calib.data.cells import ScoreCells
+from calib.data.file_options import ColumnMapping, ColumnOptions, option
 from calib.data.progress import Progress
 from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
@@ -23,7 +24,6 @@ from calib.loading.building.from_rows import column_guess, refused_guess
 from calib.loading.checking.outcomes import class_problems
 from calib.loading.checking.rows import ALL_ROWS
 from calib.loading.checking.scores import ScoreFacts, score_problems
-from calib.loading.file_options import ColumnMapping, CountedColumns, option
 from calib.loading.loader import mapping_of, takes, with_arguments
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Guess, Problem, refuse
@@ -45,7 +45,7 @@ __all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "s
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScanOptions(CountedColumns):
+class ScanOptions(ColumnOptions):
     """All options of `scan`."""
 
     slices: Sequence[str | tuple[str, str]] = option(  # type: ignore[assignment]

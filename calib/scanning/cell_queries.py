@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import joined_pieces, with_clusters_by_content
+from calib.data.file_options import ColumnMapping
 from calib.data.slicing import (
     MAX_VALUES,
     MISSING,
@@ -31,7 +32,6 @@ from calib.loading.building.from_rows import slice_values
 from calib.loading.checking.rows import fold_problems, no_dates, no_times, split_problems
 from calib.loading.columns import as_labels, folded
 from calib.loading.dates import Times, as_times
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Problem, note, refuse
 from calib.numerics.arrays import FloatArray, IntArray

@@ -17,8 +17,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.checking.mapped_rows import DIVISORS
-from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import KEYS_PER_CELL
 from calib.numerics.score_grid import (

@@ -10,12 +10,12 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
+from calib.data.file_options import ColumnMapping, Transform
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.loading import load
 from calib.loading.building.from_rows import column_guess
-from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.facts import LOOK_ROWS
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import raise_and_warn

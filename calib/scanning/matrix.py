@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from calib.data.checks import ROW_SUM_TOLERANCE
+from calib.data.file_options import ColumnMapping
 from calib.data.views import check_view
 from calib.loading.checking.class_scores import (
     ClassFacts,
@@ -21,7 +22,6 @@ from calib.loading.checking.mapped_rows import OUTSIDE, ROUNDING_TOLERANCE
 from calib.loading.checking.rows import ALL_ROWS
 from calib.loading.checking.scores import OUTSIDE_TOLERANCE
 from calib.loading.columns import as_classes
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import (
     LOOK_ROWS,
     in_likeliest_reading,

@@ -11,10 +11,10 @@ import pandas as pd
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import join_models
+from calib.data.file_options import ColumnMapping
 from calib.loading.building.models import MAX_MODELS, in_order
 from calib.loading.checking.rows import Unusable, unusable_problems
 from calib.loading.columns import as_labels
-from calib.loading.file_options import ColumnMapping
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, refuse
 from calib.scanning.screening import check_columns, collected, raise_errors

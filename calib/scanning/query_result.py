@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import joined_pieces
+from calib.data.file_options import ColumnMapping
 from calib.data.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.from_rows import class_names
 from calib.loading.checking.mapped_rows import NEITHER
 from calib.loading.dates import as_times
-from calib.loading.file_options import ColumnMapping
 from calib.loading.loader import as_label_texts
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem

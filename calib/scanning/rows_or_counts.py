@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading import apart, reader
 from calib.loading.reading.budget import Budget

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from calib.data.file_options import ColumnMapping
 from calib.loading.building.from_rows import class_names
 from calib.loading.checking.inspection import mapping_problems
 from calib.loading.checking.mapped_rows import NEITHER, ROUNDING_TOLERANCE, label_meaning
@@ -18,7 +19,6 @@ from calib.loading.checking.outcomes import MAX_LABELS, OutcomeFacts, outcome_pr
 from calib.loading.checking.rows import ALL_ROWS, Unusable, unusable_problems
 from calib.loading.checking.scores import Outside, outside_problem
 from calib.loading.columns import Labels, as_outcome
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.labels import positive_of, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.problems import Problem, error, note, refuse

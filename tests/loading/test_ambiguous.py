@@ -167,7 +167,7 @@ def test_thousands_are_asked_about_and_read_right_when_told(case: str) -> None:
     np.testing.assert_array_equal(found.weight, TRUE_WEIGHTS)
     np.testing.assert_array_equal(found.scores, P)
     assert found.origin is not None
-    assert found.origin.decimal == decimal
+    assert found.origin.columns.decimal == decimal
 
 
 def test_each_answer_is_a_repair_of_the_mapping() -> None:

@@ -119,7 +119,7 @@ def test_folds_are_read_by_name() -> None:
     assert predictions.fold_names == ("one", "three", "two")
     np.testing.assert_array_equal(np.array(predictions.fold_names)[predictions.fold], FOLDS)
     assert predictions.origin is not None
-    assert predictions.origin.fold == "site"
+    assert predictions.origin.columns.fold == "site"
     assert load(FRAME.assign(fold=FOLDS)).fingerprint == predictions.fingerprint
     assert load(FRAME).fingerprint != predictions.fingerprint
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from calib.data.file_options import FileFormat
 from calib.loading import InputError, load, read
-from calib.loading.file_options import FileFormat
 from tests.golden import Texts
 from tests.loading.bombs import far_cell
 from tests.loading.workbooks import ods, xlsx

@@ -6,9 +6,9 @@ from dataclasses import fields
 import pytest
 
 from calib.cli.main import parser
-from calib.data.origin import Origin
+from calib.data.file_options import ColumnOptions
+from calib.data.origin import ENTRIES
 from calib.loading import ColumnMapping, load, load_models
-from calib.loading.file_options import Columns
 from calib.loading.loader import LoadOptions, ModelOptions
 from tests.golden import Texts
 
@@ -38,7 +38,7 @@ def test_the_command_line_has_every_option() -> None:
 
 
 def test_a_mapping_has_every_column_and_an_origin_what_load_takes() -> None:
-    columns = {f.name for f in fields(Columns)}
+    columns = {f.name for f in fields(ColumnOptions)}
     assert columns <= {f.name for f in fields(ColumnMapping)}
     called = {f.name for f in fields(LoadOptions)} - {"strict", "exact", "name"}
-    assert called <= {f.name for f in fields(Origin)}
+    assert called <= ENTRIES.keys()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.data.file_options import ColumnMapping
 from calib.data.origin import Origin
 from calib.loading import InputError, load, load_models
 
@@ -28,14 +29,14 @@ def file(tmp_path):
 
 def test_what_was_guessed_is_remembered_and_the_folder_is_not(file):
     found = load(file)
-    assert found.origin == Origin(
-        file="rows.csv",
+    columns = ColumnMapping(
         outcome="y",
         score="p",
         positive="1",
         weight="sample_weight",
         slices=("region", "model"),
     )
+    assert found.origin == Origin(columns, file="rows.csv")
     again = load(file, exact=True, **found.origin.arguments())
     assert again.origin == found.origin
     assert again.fingerprint == found.fingerprint
@@ -58,7 +59,7 @@ def test_rows_in_memory_have_no_file():
 def test_the_rows_of_one_model_are_those_that_its_name_stands_beside(file):
     found = load(file, model="model", model_value="new")
     np.testing.assert_array_equal(found.scores, FRAME["p"][FRAME["model"] == "new"])
-    assert (found.origin.model, found.origin.model_value) == ("model", "new")
+    assert (found.origin.columns.model, found.origin.columns.model_value) == ("model", "new")
     several = load_models(file, model="model")["new"]
     assert several.fingerprint == found.fingerprint
 
@@ -87,6 +88,6 @@ def test_class_columns_in_few_words(tmp_path, texts):
         assert found.origin.class_columns == "p_a … p_c"
     comma = frame.replace("b", "b, x").rename(columns={"p_b": "p_b, x"})
     columns = ("p_c", "p_b, x", "p_a")
-    assert load(comma, outcome="kind", score=columns).origin.scores == columns
+    assert load(comma, outcome="kind", score=columns).origin.columns.score == columns
     with texts.raises(ValueError):
         load(frame, outcome="kind", score=columns, class_columns="p_*")

@@ -9,6 +9,7 @@ from typing_extensions import TypeAliasType
 
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, LambdaPath
+from calib.data.file_options import FileFormat
 from calib.data.origin import Origin
 from calib.numerics.arrays import FloatArray
 from calib.reports.contents.codec import ReportError, decode, encode
@@ -63,9 +64,9 @@ def test_what_has_a_default_may_be_missing():
 def test_an_added_field_is_written_unless_it_has_its_default():
     # The default of `correct_from` is None, so 0 is a score that somebody stated.
     for given in ({}, {"correct_from": 0.0}, {"scorer": "exact", "percent_above_1": True}):
-        data = encode(Origin(**given))
+        data = encode(Origin(format=FileFormat(**given)))
         assert {name: data[name] for name in ADDED_TO_ORIGIN if name in data} == given
-        assert decode(Origin, data) == Origin(**given)
+        assert decode(Origin, data) == Origin(format=FileFormat(**given))
 
 
 def test_an_added_field_can_stand_for_another_value_in_earlier_files():

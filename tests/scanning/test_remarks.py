@@ -12,8 +12,8 @@ import pytest
 
 import calib
 from calib.data.aggregate import Aggregate
+from calib.data.file_options import ColumnMapping
 from calib.loading import InputError
-from calib.loading.file_options import ColumnMapping
 from calib.loading.reading.reader import read
 from tests.assessed import inspect
 from tests.scanning.conftest import assert_same

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib.data.checks import ROW_SUM_TOLERANCE
+from calib.data.file_options import ColumnMapping
 from calib.loading.building.models import rows_of_models
 from calib.loading.checking.mapped_rows import read_scores, transformed
-from calib.loading.file_options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.table import Table, unique_names
 from calib.numerics.arrays import BoolArray, FloatArray

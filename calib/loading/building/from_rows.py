@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.data.file_options import ColumnMapping
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.checking.class_scores import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.columns import CODE, Labels, as_labels, as_numbers
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
-from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
 from calib.text import joined, listed
 
@@ -140,27 +139,30 @@ GUESS_BEGINNINGS = {
 def origin_of(rows: Rows) -> Origin:
     """The arguments of `calib.load` that read these rows again without guessing."""
     mapping, table = rows.mapping, rows.table
-    model, model_value = table.model or ("", "")
-    text_format = {name: value for name, value in asdict(table.format).items() if value is not None}
-    arguments = mapping.changed() | text_format | {"score": ""} | _scores(mapping, table)
-    arguments |= {"model": model, "model_value": model_value}
+    model, model_value = table.model or (None, None)
+    columns, class_columns = replace(mapping, model=model, model_value=model_value), ""
+    columns = replace(columns, guessed=(), reasons=(), doubts=())
+    if mapping.split is None:
+        columns = replace(columns, test_value=None)
     if rows.classes is not None and rows.classes.readings[0].match != "name":
-        arguments["classes"] = rows.classes.readings[0].labels
-    arguments["test_value"] = (mapping.split and mapping.test_value) or ""
-    for name in ("positive", "negative"):
-        if isinstance(arguments.get(name), tuple):
-            arguments[f"{name}s"] = arguments.pop(name)
+        columns = replace(columns, classes=rows.classes.readings[0].labels)
+    if isinstance(mapping.score, tuple):
+        written = column_ranges.written(mapping.score, table.columns)
+        if column_ranges.read(written, table.columns) == mapping.score:
+            columns, class_columns = replace(columns, score=None), written
     guesses = guesses_of(rows)
     return Origin(
-        log_files=rows.table.log_files,
+        columns,
+        table.format,
         file=table.file,
         test="" if table.tests is None else table.tests.file,
+        log_files=table.log_files,
+        class_columns=class_columns,
         guesses=tuple(map(str, guesses)),
         guessed=tuple(guess.argument for guess in guesses if guess.argument),
         reasons=_reasons(mapping),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
-        **arguments,
     )
 
 
@@ -198,13 +200,3 @@ def column_guess(name: str, value: object, reason: str = "") -> Guess:
     values = value if isinstance(value, tuple) else (value,)
     because = f", because {reason}" if reason else ""
     return Guess(name, value, f"{beginning} assumed to be {listed(values, 3)}{because}.")
-
-
-def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:
-    """The argument for the scores: many class columns in a short notation, if there is one."""
-    if not isinstance(mapping.score, tuple):
-        return {"score": mapping.score or ""}
-    written = column_ranges.written(mapping.score, table.columns)
-    if column_ranges.read(written, table.columns) == mapping.score:
-        return {"class_columns": written}
-    return {"scores": mapping.score}

@@ -10,12 +10,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
+from calib.data.file_options import ColumnMapping
 from calib.data.predictions import Predictions
 from calib.loading.building.from_rows import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import by_severity, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.columns import Labels, as_labels
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.roles import guess
 from calib.loading.problems import Choice, InputError, Problem, error, ignoring, refuse, warning
 from calib.loading.table import Table, unused

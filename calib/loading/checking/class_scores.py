@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.data.class_names import Reading
+from calib.data.file_options import ColumnMapping
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, leave_out, parts
 from calib.loading.checking.scores import OUTSIDE_TOLERANCE, converted, unfit_transform
 from calib.loading.columns import Labels
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
 from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.loading.sentences import Places, sentence

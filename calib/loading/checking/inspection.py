@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.class_names import label_key
+from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping
 from calib.data.origin import CORRECT_NAMES
 from calib.loading.checking.class_scores import problems_of_class_scores
 from calib.loading.checking.mapped_rows import Rows, map_rows
@@ -19,7 +20,6 @@ from calib.loading.checking.outcomes import outcome_facts, outcome_problems, par
 from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import scores_of_rows
 from calib.loading.columns import as_numbers
-from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.facts import MAX_COLUMNS
 from calib.loading.name_patterns import plain_name, source_of_confidence

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.columns import (
     EMPTY,
@@ -22,7 +23,6 @@ from calib.loading.columns import (
     folded,
 )
 from calib.loading.dates import Times, as_times
-from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
 from calib.loading.sentences import Places
 from calib.loading.table import Table

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calib.data.file_options import ColumnMapping
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, parts
 from calib.loading.columns import EMPTY, Labels, label_text
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.labels import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Choice, Problem, error, note, warning

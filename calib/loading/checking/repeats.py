@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.loading.file_options import ColumnMapping
+from calib.data.file_options import ColumnMapping
 from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
 from calib.loading.table import Table
 

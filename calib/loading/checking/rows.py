@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from calib.data.checks import weight_range_trouble
+from calib.data.file_options import ColumnMapping
 from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, OUTSIDE, Rows
 from calib.loading.columns import EMPTY, MISSING_WORDS, Labels, Numbers
-from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
 from calib.loading.sentences import Places

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.cells import ScoreCells, clearly_low_auc
+from calib.data.file_options import ColumnMapping, Transform
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import MAX_LABEL_LENGTH, OutcomeFacts, positive_question
 from calib.loading.checking.rows import FEW
-from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.evidence import has_complement
 from calib.loading.guessing.labels import telling_labels
 from calib.loading.name_patterns import is_logarithm

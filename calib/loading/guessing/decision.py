@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from calib.data.class_names import are_numbers
+from calib.data.file_options import ColumnMapping, Doubt
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
-from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.evidence import (
     CLEAR_ERRORS,
     REASONS,

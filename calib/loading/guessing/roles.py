@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib.data.file_options import ColumnMapping, Doubt
 from calib.data.origin import CORRECT_NAMES
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
-from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.class_columns import find_class_columns, rows_sum
 from calib.loading.guessing.decision import (
     NO_OUTCOME,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calib.data.class_names import are_numbers, bare_names, read_classes
+from calib.data.file_options import ColumnMapping
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
-from calib.loading.file_options import ColumnMapping
 from calib.loading.name_patterns import plain_name
 
 

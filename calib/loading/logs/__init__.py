@@ -57,7 +57,7 @@ def read_logs(
         confidence, answer and explanation. `taken(frame)` counts them by task and model. `judged`
         says that `correct` only repeats the judge's score in `confidence`.
     """
-    from calib.loading.file_options import FileFormat
+    from calib.data.file_options import FileFormat
     from calib.loading.problems import refuse
     from calib.loading.reading.reader import read
 

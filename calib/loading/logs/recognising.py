@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable, Set
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.logs import (
     deepeval,
     every_eval_ever,

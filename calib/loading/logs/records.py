@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.logs.json_values import Document, as_object, records
 from calib.loading.logs.rows import MAX_TEXT_LENGTH, text_of
 from calib.loading.problems import refuse

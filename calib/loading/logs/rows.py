@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import Choice, InputError, Problem, error, note, refuse, warning
 from calib.loading.table import Table
 from calib.text import number

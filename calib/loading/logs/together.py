@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calib.loading.file_options import ColumnMapping
+from calib.data.file_options import ColumnMapping
 from calib.loading.logs import helm, lm_eval
 from calib.loading.logs.rows import NO_SOURCE, RIGHT
 from calib.loading.problems import Choice, Problem, error, refuse, warning

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from math import ceil
 from pathlib import Path
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write

@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import replace
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.delimited_text import read_text, to_utf8

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from calib.data.file_options import FileFormat
 from calib.loading.columns import has_commas
-from calib.loading.file_options import FileFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.layout import (

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregate_file import METADATA_KEY
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem
 from calib.loading.table import Table
 

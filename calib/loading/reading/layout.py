@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from calib.data.file_options import FileFormat
 from calib.loading.columns import mark_of
-from calib.loading.file_options import FileFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, note, refuse
 
 SAMPLE_BYTES = 2**20

@@ -13,8 +13,8 @@ from typing import Protocol, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
+from calib.data.file_options import FileFormat
 from calib.loading.columns import has_commas
-from calib.loading.file_options import FileFormat
 from calib.loading.logs import recognising
 from calib.loading.logs.json_values import JSON_START
 from calib.loading.logs.together import named_by, paths_beside

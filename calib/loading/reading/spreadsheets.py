@@ -12,7 +12,7 @@ from typing import IO
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum
 
-from calib.loading.file_options import FileFormat
+from calib.data.file_options import FileFormat
 from calib.loading.problems import Guess, InputError, note, refuse
 from calib.loading.reading.archives import DAMAGE
 from calib.loading.reading.budget import CELL_BYTES, Budget

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
+from calib.data.origin import ENTRIES, Origin
 from calib.data.strict_json import Reader, is_written
 
 Result = TypeVar("Result")
@@ -85,6 +86,8 @@ class _Reader(Reader):
     a_number = "a number"
 
     def read(self, kind: Any, data: Any, where: str) -> Any:
+        if kind is Origin:
+            return self._origin(data, where)
         if kind is not Aggregate:
             return super().read(kind, data, where)
         counts = self.plain(dict, data, where)
@@ -92,6 +95,14 @@ class _Reader(Reader):
         # rounded.
         try:
             return Aggregate.from_json(counts)
+        except ValueError as error:
+            raise ReportError(f"{where} cannot be read: {error}") from error
+
+    def _origin(self, data: Any, where: str) -> Origin:
+        entries = self.complete(ENTRIES, (), data, where)
+        values = {n: self.read(ENTRIES[n], v, f"{where}.{n}") for n, v in entries.items()}
+        try:
+            return Origin.of_entries(values)
         except ValueError as error:
             raise ReportError(f"{where} cannot be read: {error}") from error
 

@@ -6,13 +6,14 @@ It has names of columns, labels, settings and the author's texts, and no values 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.periods.cutting import Unit
 from calib.crossfit.settings import Settings
-from calib.data.origin import Origin
+from calib.data.file_options import ColumnMapping
+from calib.data.origin import Origin, conversion_of
 from calib.data.strict_json import added
 from calib.loading.reading.reader import stem
 from calib.reports.contents.codec import ReportError, decode, encode
@@ -100,11 +101,7 @@ class SavedSettings:
 
     def json(self) -> str:
         """The settings as strict JSON, without arguments of the file that were not given."""
-        empty = Origin()
-        given = [f.name for f in fields(Origin) if f.init]
-        given = [name for name in given if getattr(self.origin, name) != getattr(empty, name)]
-        data = encode(self)
-        data["origin"] = {name: data["origin"][name] for name in given}
+        data = encode(self) | {"origin": self.origin.entries()}
         return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -121,11 +118,12 @@ def origin_of(report: Contents) -> Origin:
         return recorded
     columns = [name for names in parts.slice_columns for name in names] if parts else []
     return Origin(
-        outcome=data.outcome_name,
-        # A matrix has more score columns than its name shows.
-        score="" if report.analysis.multiclass else data.score_name,
-        slices=tuple(dict.fromkeys(columns)),
-        time=parts.time if parts else "",
-        transform=recorded.transform,
-        swap=recorded.swap,
+        ColumnMapping(
+            outcome=data.outcome_name or None,
+            # A matrix has more score columns than its name shows.
+            score=None if report.analysis.multiclass else data.score_name or None,
+            slices=tuple(dict.fromkeys(columns)),
+            time=(parts.time or None) if parts else None,
+            **conversion_of(recorded),
+        )
     )

@@ -110,17 +110,18 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
     """Further arguments with which the file was read."""
     if origin is None:
         return []
-    test = f", {origin.test_value} marks test rows" if origin.test_value else ""
+    columns = origin.columns
+    test = f", {columns.test_value} marks test rows" if columns.test_value else ""
     items = {
         "File": origin.file,
         "Test file": origin.test,
-        "Weight column": origin.weight,
-        "Cluster ID column": origin.group,
-        "Split column": origin.split and f"{origin.split}{test}",
-        "Fold column": origin.fold,
-        "Model": origin.model_value,
-        "Conversion of the scores": origin.transform,
-        "Scores": "for the negative class" if origin.swap else "",
+        "Weight column": columns.weight,
+        "Cluster ID column": columns.group,
+        "Split column": columns.split and f"{columns.split}{test}",
+        "Fold column": columns.fold,
+        "Model": columns.model_value,
+        "Conversion of the scores": columns.transform.removeprefix("none"),
+        "Scores": "for the negative class" if columns.swap else "",
         "Rows that equal an earlier row": count(origin.repeated_rows)
         if origin.repeated_rows
         else "",

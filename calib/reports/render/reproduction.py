@@ -76,7 +76,8 @@ def _reading(report: Contents, saved: SavedSettings) -> list[str]:
     data, origin = report.analysis.data, saved.origin
     if origin.example:
         made = f"calib.examples.EXAMPLES[{origin.example!r}]"
-        chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
+        model = origin.columns.model_value
+        chosen = f".load_models()[{model!r}]" if model else ".load()"
         return [f"predictions = {made}{chosen}"]
     file = repr(list(origin.log_files) or origin.file)
     first = []
@@ -121,7 +122,8 @@ def _limits(report: Contents) -> dict[str, Any]:
 
 def _part_arguments(origin: Origin, parts: Parts) -> dict[str, Any]:
     """The arguments of `parts_of` that differ from its defaults."""
-    columns, time = (*origin.slices, *([origin.time] if origin.time else [])), origin.time
+    time = origin.columns.time or ""
+    columns = (*origin.columns.slices, *([time] if time else []))
     if origin.example in EXAMPLES:
         rows = EXAMPLES[origin.example].load()
         columns, time = tuple(rows.columns), rows.time_name

@@ -40,9 +40,9 @@ def n_folds(analysis: Analysis) -> int:
 
 def named_folds(origin: Origin | None) -> str:
     """Name the folds that the data have."""
-    if origin is None or not origin.fold:
+    if origin is None or origin.columns.fold is None:
         return "the folds that the data name"
-    return f"the folds of column {plain(origin.fold)}"
+    return f"the folds of column {plain(origin.columns.fold)}"
 
 
 def formula(method: MethodResult) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
+from calib.data.file_options import Transform
 from calib.loading import ColumnMapping, Table, as_classes, as_labels, column_ranges, folded, guess
-from calib.loading.file_options import Transform
 from calib.text import percent
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state

@@ -1,4 +1,4 @@
-"""Options that describe a file: the meaning of its columns, and how the file is read."""
+"""What the columns of a file mean, and how the file is read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from calib.data.origin import ROW_TRANSFORMS as ROW_TRANSFORMS
-from calib.data.origin import Transform as Transform
-
+Transform = Literal[
+    "none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize"
+]
+# These conversions read a whole row of class scores.
+ROW_TRANSFORMS = ("softmax", "normalize")
 Decimal = Literal[".", ","]
 
 
@@ -22,8 +24,8 @@ def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountedColumns:
-    """The meaning of the columns of a table, as a person states it, for rows or counts of them."""
+class ColumnOptions:
+    """The meaning of columns as a person states it: options of `load` and of `scan`."""
 
     outcome: str | None = option(None, "Column of the labels.")
     score: str | Sequence[str] | None = option(
@@ -90,21 +92,6 @@ class CountedColumns:
     swap: bool = option(False, "Use 1 - score, because the scores are for the negative class.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Columns(CountedColumns):
-    """The meaning of the columns for rows that are read, which more options describe."""
-
-    predicted: str | None = option(
-        None,
-        "Column of predicted labels. A row is then positive if its predicted label is correct.",
-    )
-    decimal: Decimal | None = option(
-        None,
-        "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
-        'cells such as "1,234" are ambiguous.',
-    )
-
-
 class Doubt(NamedTuple):
     """What a guess of a role leaves open: a `Problem` of `problems.py`, which knows this module."""
 
@@ -113,14 +100,15 @@ class Doubt(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnMapping(Columns):
+class ColumnMapping(ColumnOptions):
     """The meaning of the columns, and the conversions to apply. It is hashable.
 
-    The fields are those of `Columns`, with labels as text and sequences as tuples, and others:
-    `models` are score columns of several models, in place of `score`; `model_value` is the only
-    model of the column `model` whose rows are read; `guessed` are the names of
-    fields that were guessed, `reasons` say why, and `doubts` what is still open. The last three do
-    not matter when mappings are compared.
+    The fields are those of `ColumnOptions`, with labels as text and sequences as tuples, and
+    others: `models` are score columns of several models, in place of `score`; `model_value` is the
+    only model of the column `model` whose rows are read. If there is a column of `predicted`
+    labels, a row is positive if its predicted label is correct. `guessed` are the names of fields
+    that were guessed, `reasons` say why, and `doubts` what is still open. The last three do not
+    matter when mappings are compared.
 
     >>> ColumnMapping(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
@@ -134,6 +122,8 @@ class ColumnMapping(Columns):
     slices: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     model_value: str | None = None
+    predicted: str | None = None
+    decimal: Decimal | None = None
     guessed: tuple[str, ...] = field(default=(), compare=False)
     reasons: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     doubts: tuple[Doubt, ...] = field(default=(), compare=False)
@@ -178,12 +168,7 @@ class ColumnMapping(Columns):
 
     def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
         """The fields that differ from another mapping (from the empty one by default)."""
-        other = ColumnMapping() if base is None else base
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.compare and getattr(self, f.name) != getattr(other, f.name)
-        }
+        return _changed(self, base or ColumnMapping())
 
     def columns(self) -> dict[str, str]:
         """The role of each column that is named."""
@@ -198,6 +183,11 @@ class ColumnMapping(Columns):
             **dict.fromkeys(self.score_columns, "score"),
         }
         return {column: role for column, role in roles.items() if column}
+
+
+def _changed(record: Any, base: Any) -> dict[str, Any]:
+    names = [f.name for f in fields(record) if f.compare]
+    return {n: getattr(record, n) for n in names if getattr(record, n) != getattr(base, n)}
 
 
 def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -266,3 +256,7 @@ correct_from=None, percent_above_1=False)
                 raise ValueError(
                     f"encoding must be one that Python knows, got {self.encoding!r}."
                 ) from None
+
+    def changed(self) -> dict[str, Any]:
+        """What a person stated."""
+        return _changed(self, FileFormat())
