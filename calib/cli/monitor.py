@@ -7,7 +7,6 @@ import getpass
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,14 +16,15 @@ from calib.analysis.monitor import Monitored, monitored
 from calib.analysis.monitor.days import Counts
 from calib.analysis.monitor.result import copied
 from calib.cli.check import write_junit
-from calib.cli.options import Commands, add_command
-from calib.cli.predictions import is_result_of_query
+from calib.cli.options import Commands, add_command, option_of
+from calib.cli.predictions import is_result_of_query, with_options
 from calib.cli.streams import tell, writing
 from calib.cli.webhook import post, webhook
 from calib.data.aggregate import Aggregate
+from calib.data.file_options import ColumnMapping
 from calib.distribution import pip_install
 from calib.loading import InputError
-from calib.loading.monitored_rows import DayColumns, Days, read_days
+from calib.loading.monitored_rows import ROLES, Days, read_days
 from calib.text import count, joined, listed, percent, plural, quoted
 
 if TYPE_CHECKING:
@@ -45,6 +45,18 @@ exit status of check:
   0  no alarm, or too early to tell   1  an alarm is open
   2  the input cannot be used         3  an internal error of calib, with a traceback
 """
+MEANINGS = {
+    "outcome": "Column of the labels; empty where none arrived yet.",
+    "score": "Column of the scores of the positive class.",
+    "time": "Column of the time of the prediction.",
+    "slices": "Column of slices.",
+    "arrived": "Column of the time when the outcome arrived; outcomes that arrived later than the "
+    "horizon count as late.",
+    "group": "Column of clusters: rows of one cluster are not independent, and such rows are "
+    "refused.",
+    "positive": "The label of positive rows.",
+    "negative": "The label of negative rows.",
+}
 SUITE = "calib monitor check"
 MAX_HORIZON_DAYS = 3650
 
@@ -103,14 +115,14 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "columns", "Needed for the first file of a monitor; later ones are read in the same way."
     )
-    for field in fields(DayColumns):
-        words = field.metadata
+    for role in ROLES:
+        many = role == "slices"
         group.add_argument(
-            "--slice" if field.name == "slices" else f"--{field.name}",
-            dest=field.name,
-            metavar=words["metavar"],
-            action="append" if words["many"] else "store",
-            help=words["meaning"] + " May be repeated." * words["many"],
+            option_of(role),
+            dest=role,
+            metavar="LABEL" if role in ("positive", "negative") else "COLUMN",
+            action="append" if many else "store",
+            help=MEANINGS[role] + " May be repeated." * many,
         )
     group.add_argument(
         "--horizon",
@@ -184,7 +196,8 @@ def _add(monitors: Monitors, given: argparse.Namespace) -> None:
     horizon = given.horizon if stored is None or given.horizon is not None else stored[0]
     days = _days(given, {} if stored is None else stored[1], horizon)
     _refuse_future(days.last, "The last day")
-    columns = asdict(days.columns) | {"slices": list(days.columns.slices)}
+    columns = {role: getattr(days.columns, role) for role in ROLES}
+    columns["slices"] = list(days.columns.slices)
     if stored is not None:
         # Counts have an outcome in every row, so they need no column that says when it arrived.
         columns = stored[1] | {name: value for name, value in columns.items() if value}
@@ -215,19 +228,18 @@ def _refuse_future(day: date, what: str) -> None:
 
 
 def _days(given: argparse.Namespace, stored: Mapping[str, Any], horizon: int) -> Days:
-    chosen = {field.name: getattr(given, field.name) for field in fields(DayColumns)}
-    for name, value in chosen.items():
-        chosen[name] = stored.get(name) if value is None else value
-    columns = replace(DayColumns(**chosen), slices=tuple(chosen["slices"] or ()))
+    stated = {role: getattr(given, role) for role in ROLES}
+    chosen = {role: stored.get(role) if value is None else value for role, value in stated.items()}
+    columns = ColumnMapping(**chosen | {"slices": tuple(chosen["slices"] or ())})
     if Aggregate.is_saved_at(given.file):
         return read_days(Aggregate.load(given.file), columns, horizon)
     try:
         return read_days(given.file, columns, horizon)
-    except InputError:
+    except InputError as error:
         # To recognise the result of a query takes as long as to read a million rows, because it
         # imports DuckDB. So rows are tried first.
         if not is_result_of_query(given.file):
-            raise
+            raise with_options(error) from None
         from calib.scanning import scan
 
         return read_days(scan(given.file), columns, horizon)
@@ -384,7 +396,7 @@ def _list(monitors: Monitors) -> None:
 
 def _show(monitor: Monitor) -> None:
     print(f"{_printable(monitor.name)}: {_summary(monitor)}")
-    stored = {field.name: monitor.columns.get(field.name) for field in fields(DayColumns)}
+    stored = {role: monitor.columns.get(role) for role in ROLES}
     columns = [
         f"{name} {listed(value if isinstance(value, list) else [value])}"
         for name, value in stored.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -12,6 +13,8 @@ Transform = Literal[
 # These conversions read a whole row of class scores.
 ROW_TRANSFORMS = ("softmax", "normalize")
 Decimal = Literal[".", ","]
+# A sentence calls these roles by another name than their field.
+ROLE_NAMES = {"predicted": "predicted label", "row_id": "id", "arrived": "arrival"}
 
 
 def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:
@@ -106,9 +109,10 @@ class ColumnMapping(ColumnOptions):
     The fields are those of `ColumnOptions`, with labels as text and sequences as tuples, and
     others: `models` are score columns of several models, in place of `score`; `model_value` is the
     only model of the column `model` whose rows are read. If there is a column of `predicted`
-    labels, a row is positive if its predicted label is correct. `guessed` are the names of fields
-    that were guessed, `reasons` say why, and `doubts` what is still open. The last three do not
-    matter when mappings are compared.
+    labels, a row is positive if its predicted label is correct. Judged rows have a `row_id`, and a
+    `scale`, the lowest and the highest possible score; rows of a monitor have a column of the time
+    when the outcome `arrived`. `guessed` are the names of fields that were guessed, `reasons` say
+    why, and `doubts` what is still open. The last three do not matter when mappings are compared.
 
     >>> ColumnMapping(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
@@ -124,6 +128,9 @@ class ColumnMapping(ColumnOptions):
     model_value: str | None = None
     predicted: str | None = None
     decimal: Decimal | None = None
+    row_id: str | None = None
+    arrived: str | None = None
+    scale: tuple[float, float] = (0.0, 1.0)
     guessed: tuple[str, ...] = field(default=(), compare=False)
     reasons: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     doubts: tuple[Doubt, ...] = field(default=(), compare=False)
@@ -135,6 +142,9 @@ class ColumnMapping(ColumnOptions):
             raise ValueError(f"transform must be one of {names}, got {self.transform!r}.")
         if self.decimal not in (None, *get_args(Decimal)):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}.")
+        low, high = self.scale
+        if not (low < high and math.isfinite(high - low)):
+            raise ValueError(f"scale must fulfil low < high and be finite, got {low} and {high}.")
 
     @property
     def positives(self) -> tuple[str, ...]:
@@ -174,8 +184,8 @@ class ColumnMapping(ColumnOptions):
         """The role of each column that is named."""
         single = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
         single_roles = {
-            getattr(self, role): "predicted label" if role == "predicted" else role
-            for role in single
+            getattr(self, role): ROLE_NAMES.get(role, role)
+            for role in (*single, "row_id", "arrived")
         }
         roles = {
             **dict.fromkeys(self.slices, "slice"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -15,42 +15,25 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.day_counts import KINDS, DayCounts
-from calib.data.file_options import FileFormat, option
+from calib.data.file_options import ColumnMapping, FileFormat
 from calib.data.slicing import MISSING as MISSING_SLICE
-from calib.loading.columns import as_labels, as_numbers, as_outcome
-from calib.loading.dates import as_times
-from calib.loading.problems import refuse
+from calib.loading.checking.inspection import examine, refuse_errors
+from calib.loading.checking.rows import no_times
+from calib.loading.columns import as_labels, as_outcome
+from calib.loading.dates import Times, as_times
+from calib.loading.guessing.facts import POSITIVE_OF_PAIRS
+from calib.loading.name_patterns import COMMON_PAIRS
+from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import count, listed, plural, quoted
 
 MAX_SLICES = 50  # A column with more values is a quantity or an id, and not a slice.
 FIRST_DAY, AFTER_LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2200-01-01")
-# Labels of which the second is positive if none is named.
-LABELS = (("0", "1"), ("false", "true"), ("no", "yes"))
 MISSING, LATE = KINDS.index("missing"), KINDS.index("late")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DayColumns:
-    """The meaning of the columns of a monitor's files. Nothing is guessed but the labels."""
-
-    outcome: str | None = option(None, "Column of the labels; empty where none arrived yet.")
-    score: str | None = option(None, "Column of the scores of the positive class.")
-    time: str | None = option(None, "Column of the time of the prediction.")
-    slices: tuple[str, ...] = option((), "Column of slices.", many=True)
-    arrived: str | None = option(
-        None,
-        "Column of the time when the outcome arrived; outcomes that arrived later than the horizon "
-        "count as late.",
-    )
-    group: str | None = option(
-        None,
-        "Column of clusters: rows of one cluster are not independent, and such rows are refused.",
-    )
-    positive: str | None = option(None, "The label of positive rows.", metavar="LABEL")
-    negative: str | None = option(None, "The label of negative rows.", metavar="LABEL")
+# A monitor keeps these fields of its mapping. Nothing is guessed but the labels.
+ROLES = ("outcome", "score", "time", "slices", "arrived", "group", "positive", "negative")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +45,7 @@ class Days:
     counts : DayCounts
     fingerprint : str
         SHA-256 of the columns that were read. The order of the rows makes no difference.
-    columns : DayColumns
+    columns : ColumnMapping
         How the file was read, with its labels.
     name : str
     set_aside : mapping of str to int
@@ -71,7 +54,7 @@ class Days:
 
     counts: DayCounts
     fingerprint: str
-    columns: DayColumns
+    columns: ColumnMapping
     name: str
     set_aside: Mapping[str, int] = field(default_factory=dict)
 
@@ -88,7 +71,7 @@ class Days:
         return day
 
 
-def read_days(data: Source | Aggregate, columns: DayColumns, horizon: int) -> Days:
+def read_days(data: Source | Aggregate, columns: ColumnMapping, horizon: int) -> Days:
     """Read and count rows, or counts by day. A row without an outcome counts as missing.
 
     Raises
@@ -104,31 +87,36 @@ def read_days(data: Source | Aggregate, columns: DayColumns, horizon: int) -> Da
         )
     if isinstance(data, Aggregate):
         return _counted_days(data, columns)
+    for role in ("outcome", "score", "time"):
+        if getattr(columns, role) is None:
+            raise refuse("not-named", f"The column of the {role} must be named: --{role} COLUMN.")
     table = read(data, given=FileFormat())
-    _check_columns(table, columns)
-    frame = table.frame
-    if not len(frame):
+    if not len(table):
         raise refuse("empty", f"{quoted(table.name)} has no rows.")
-    outcome, labels = _outcomes(frame[columns.outcome], columns)
-    score = _scores(table, str(columns.score))
-    made = _times(table, str(columns.time))
-    without = outcome < 0
-    kind = np.where(without, MISSING, outcome)
+    columns = _with_labels(table, columns)
+    problems, rows = examine(table, columns, partly=True)
+    refuse_errors(problems, columns, ROLES)
+    assert rows is not None
+    assert columns.time is not None
+    assert rows.times is not None
+    made = _moments(rows.times, table.frame[columns.time], columns)
+    _check_dates(made, columns.time, "rows", table)
+    score, without = np.asarray(rows.score, dtype=np.float64), rows.outcome < 0
+    kind = np.where(without, MISSING, rows.outcome)
     if columns.arrived is not None:
-        kind[~without & _is_late(frame, columns, made, without, horizon)] = LATE
-    slices = {column: _slices(frame, column) for column in columns.slices}
-    day = made.astype("datetime64[D]")
-    counts = DayCounts.of_rows(day, score, kind, slices)
-    rows = pd.DataFrame({"time": made, "score": score, "kind": kind})
+        kind[~without & _is_late(table.frame, columns, made, without, horizon)] = LATE
+    slices = {column: _slices(table.frame, column) for column in columns.slices}
+    counts = DayCounts.of_rows(made.astype("datetime64[D]"), score, kind, slices)
+    read_cells = pd.DataFrame({"time": made, "score": score, "kind": kind})
     for column, (code, _) in slices.items():
-        rows[f"slice {column}"] = code
+        read_cells[f"slice {column}"] = code
     names = json.dumps({column: values for column, (_, values) in slices.items()})
-    hashes = np.sort(pd.util.hash_pandas_object(rows, index=False).to_numpy())
+    hashes = np.sort(pd.util.hash_pandas_object(read_cells, index=False).to_numpy())
     fingerprint = hashlib.sha256(names.encode() + hashes.tobytes()).hexdigest()
-    return Days(counts, fingerprint, replace(columns, **labels), table.name)
+    return Days(counts, fingerprint, columns, table.name)
 
 
-def _counted_days(counted: Aggregate, columns: DayColumns) -> Days:
+def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
     """Days of counts of rows that all have an outcome."""
     if len(counted.models) > 1:
         models = listed(counted.models, 5)
@@ -144,14 +132,14 @@ def _counted_days(counted: Aggregate, columns: DayColumns) -> Days:
         column = [*columns.slices, columns.arrived][0]
         raise refuse("rows", f"Counts do not say {quoted(str(column))} by day. Give rows instead.")
     labels = [name for name in counted.class_names if name != counted.positive_name]
-    stated = DayColumns(
+    stated = ColumnMapping(
         outcome=counted.outcome_name,
         score=counted.score_name,
         time=counted.time_name,
         positive=counted.positive_name,
         negative=labels[0] if len(labels) == 1 else None,
     )
-    for name in (one.name for one in fields(DayColumns)):
+    for name in ROLES:
         wanted, there = getattr(columns, name), getattr(stated, name)
         if wanted and wanted != there:
             raise refuse(
@@ -173,93 +161,51 @@ def _counted_days(counted: Aggregate, columns: DayColumns) -> Days:
     return Days(counts, counted.fingerprint, stated, counted.name, counted.set_aside)
 
 
-def _check_columns(table: Table, columns: DayColumns) -> None:
-    needed = {"outcome": columns.outcome, "score": columns.score, "time": columns.time}
-    for role, column in needed.items():
-        if column is None:
-            raise refuse("not-named", f"The column of the {role} must be named: --{role} COLUMN.")
-    read_columns = (*needed.values(), *columns.slices, columns.arrived)
-    absent = [column for column in read_columns if column and column not in table.columns]
-    if absent:
-        there = listed(table.columns, 10)
-        raise refuse("no-column", f"There is no column {quoted(absent[0])}. There are {there}.")
+def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
+    """The columns with both labels, as far as they are common ones, or the only ones.
 
-
-def _outcomes(column: pd.Series, columns: DayColumns) -> tuple[IntArray, dict[str, Any]]:
-    """1, 0, or -1 without an outcome, by row; and the two labels."""
-    name = quoted(str(columns.outcome))
-    labels, _ = as_outcome(column, [label for label in (columns.positive,) if label])
-    names = labels.names
+    Both are kept for later days, which may have only one of them.
+    """
+    if columns.outcome not in table.columns:
+        return columns
+    labels, _ = as_outcome(table.frame[columns.outcome], columns.positives)
     positive, negative = columns.positive, columns.negative
+    if not len(labels) and None in (positive, negative):
+        raise refuse(
+            "no-labels",
+            f"Column {quoted(columns.outcome)} is empty. Name both labels: --positive and "
+            "--negative.",
+        )
     if positive is None:
-        if not names:
+        words = {name.casefold() for name in labels.names}
+        pair = next((pair for pair in COMMON_PAIRS if words <= pair), set())
+        ordered = sorted(pair, key=lambda word: word in POSITIVE_OF_PAIRS)
+        common: dict[str, Any] = dict(zip(("negative", "positive"), ordered, strict=False))
+        return replace(columns, **common)
+    if negative is None:
+        stated = {labels.find(name) for name in columns.positives}
+        others = [name for code, name in enumerate(labels.names) if code not in stated]
+        if not others:
             raise refuse(
-                "labels",
-                f"Column {name} is empty. Name both labels: --positive and --negative.",
+                "no-negative",
+                f"Column {quoted(columns.outcome)} has {listed(labels.names, 5)}. "
+                "Name the label of negative rows too: --negative LABEL.",
             )
-        pairs = [pair for pair in LABELS if {name.casefold() for name in names} <= set(pair)]
-        if not pairs:
-            there = listed(names, 5)
-            raise refuse(
-                "labels", f"Column {name} has {there}. Which is positive? --positive LABEL."
-            )
-        negative, positive = pairs[0]
-    one = labels.find(positive)
-    others = [number for number in range(len(names)) if number != one]
-    zero = others[0] if negative is None and len(others) == 1 else labels.find(negative)
-    if odd := [names[number] for number in others if number != zero]:
-        raise refuse(
-            "labels",
-            f"Column {name} has {listed(odd, 5)}, neither positive ({quoted(positive)}) nor "
-            "negative. Name both labels: --positive and --negative; leave cells without an outcome "
-            "empty.",
-        )
-    if zero is None and negative is None:
-        raise refuse(
-            "labels",
-            f"Column {name} has {listed(names, 5) or 'no label'}. Name the label of negative rows "
-            "too: --negative LABEL.",
-        )
-    lookup = np.full(len(names) + 1, -1)
-    for place, value in ((one, 1), (zero, 0)):
-        if place is not None:
-            lookup[place] = value
-    negative = names[zero] if zero is not None and negative is None else negative
-    return lookup[labels.codes], {"positive": positive, "negative": negative}
+        negative = others[0] if len(others) == 1 else None
+    return replace(columns, negative=negative)
 
 
-def _scores(table: Table, name: str) -> FloatArray:
-    values = as_numbers(table.frame[name]).values
-    wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
-    if len(wrong):
-        raise refuse(
-            "scores",
-            f"Column {quoted(name)} must hold a score from 0 to 1 in every row, but "
-            f"{plural(len(wrong), 'row')} {'has' if len(wrong) == 1 else 'have'} none, first row "
-            f"{table.number(int(wrong[0]))}.",
-        )
-    return values
-
-
-def _times(table: Table, name: str) -> NDArray[Any]:
-    values = _in_utc(table.frame[name])
-    if values is None or values.dtype.kind != "M":
-        raise refuse(
-            "times", f"Column {quoted(name)} must hold dates or times, such as 2026-03-01 09:05."
-        )
-    _check_dates(values, name, "rows", table)
-    return values
-
-
-def _in_utc(column: pd.Series) -> NDArray[Any] | None:
+def _moments(times: Times, cells: pd.Series, columns: ColumnMapping) -> NDArray[Any]:
     """Times in UTC, so that one moment has one day, however it is written."""
-    times = as_times(column, utc=True)
     if times.zoned:
         raise refuse(
             "zones",
-            f"Column {quoted(str(column.name))} has times with the name of a zone. Write the "
-            "offset from UTC instead, such as 2026-03-01T09:05-05:00.",
+            f"Column {quoted(cells.name)} has times with the name of a zone. Write the offset from "
+            "UTC instead, such as 2026-03-01T09:05-05:00.",
         )
+    if times.values is None or times.values.dtype.kind != "M":
+        of_cells = replace(columns, time=str(cells.name))
+        raise InputError([no_times(of_cells, cells, unclear=times.unclear)])
     return times.values
 
 
@@ -277,18 +223,17 @@ def _check_dates(values: NDArray[Any], name: str, of: str, table: Table | None =
 
 def _is_late(
     frame: pd.DataFrame,
-    columns: DayColumns,
+    columns: ColumnMapping,
     made: NDArray[Any],
     without: BoolArray,
     horizon: int,
 ) -> BoolArray:
     name = str(columns.arrived)
-    arrived = _in_utc(frame[name])
     # A column of empty cells has no times; no outcome arrived then.
     if frame[name].isna().all():
-        arrived = np.full(len(frame), np.datetime64("NaT"))
-    if arrived is None or arrived.dtype.kind != "M":
-        raise refuse("times", f"Column {quoted(name)} must hold dates or times, or be empty.")
+        arrived = np.full(len(frame), np.datetime64("NaT", "us"))
+    else:
+        arrived = _moments(as_times(frame[name], utc=True), frame[name], columns)
     unknown = int((np.isnat(arrived) & ~without).sum())
     if unknown:
         raise refuse(

@@ -87,10 +87,10 @@ def test_later_files_need_only_the_name(run, churn):
     ("options", "sentence"),
     [
         (("--horizon", "7"), "has a horizon of 30 days, got 7. Another horizon needs another"),
-        (("--score", "y"), 'The monitor \'churn\' has "p" as its score, got "y".'),
+        (("--score", "y"), "Outcome and score are the same column"),
         (("--slice", "region"), "has nothing as its slices"),
         (("--horizon", "month"), "must be a whole number of days, 0 to 3650, such as 30d"),
-        (("--time", "when"), "There is no column `when`"),
+        (("--time", "when"), "The time column `when` is not in the table"),
     ],
 )
 def test_another_reading_is_refused(run, churn, options, sentence):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from calib.loading.columns import as_numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.facts import MAX_COLUMNS
 from calib.loading.name_patterns import plain_name, source_of_confidence
-from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
+from calib.loading.problems import Choice, InputError, Problem, error, ignoring, note, warning
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted
 
@@ -33,8 +33,13 @@ ONE_HOT_LOOK_ROWS = 100
 MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to be equal.
 
 
-def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
-    """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
+def examine(
+    table: Table, mapping: ColumnMapping, *, partly: bool = False
+) -> tuple[tuple[Problem, ...], Rows | None]:
+    """Problems, errors first, and the mapped rows if the mapping names columns that exist.
+
+    If the rows are only `partly` labelled, nothing is checked that needs all outcomes.
+    """
     problems = [note for file in table.files for note in file.notes]
     # The checks say what a single column lacks.
     doubts = mapping.open_doubts if len(table.columns) > 1 else ()
@@ -45,7 +50,7 @@ def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], 
     problems += structure
     rows = None
     if not any(problem.severity == "error" for problem in structure):
-        rows = map_rows(table, mapping)
+        rows = map_rows(table, mapping, partly=partly)
         problems += row_problems(rows)
         if rows.classes is None:
             of_outcome = outcome_facts(rows)
@@ -55,6 +60,29 @@ def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], 
             problems += problems_of_class_scores(rows)
         problems += _overlap(table)
     return by_severity(problems), rows
+
+
+def refuse_errors(
+    problems: Iterable[Problem], mapping: ColumnMapping, arguments: Container[str] = ()
+) -> None:
+    """Raise InputError if there is an error or an open question.
+
+    Of the answers, those are kept that change only these arguments of the mapping.
+    """
+    errors = [problem for problem in problems if problem.severity in ("error", "question")]
+    if errors:
+        raise InputError([_with_answers(problem, mapping, arguments) for problem in errors])
+
+
+def _with_answers(problem: Problem, mapping: ColumnMapping, allowed: Container[str]) -> Problem:
+    answers = [(choice.label, choice.arguments) for choice in problem.choices]
+    if problem.repair is not None:
+        answers.insert(0, (problem.repair_label, problem.repair.changed(mapping)))
+    # Rows that are left out already need no argument for it.
+    done = {"drop_missing"} if mapping.drop_missing else set()
+    new = [Choice(text, {n: v for n, v in one.items() if n not in done}) for text, one in answers]
+    choices = tuple(one for one in new if all(name in allowed for name in one.arguments))
+    return replace(problem, repair=None, repair_label="", choices=choices)
 
 
 def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -69,6 +69,8 @@ class Rows:
     table : Table
     usable : array of bool
         The rows without a reason.
+    partly : bool
+        Whether rows may lack an outcome, which is then -1, as gold labels and days do.
     times : Times, optional
         Times of the usable rows.
     """
@@ -87,6 +89,7 @@ class Rows:
     unusable: dict[str, BoolArray]
     repeats: Repeats
     table: Table
+    partly: bool = False
     usable: BoolArray = field(init=False)
     times: Times | None = field(init=False)
 
@@ -99,7 +102,10 @@ class Rows:
         if time is None:
             object.__setattr__(self, "times", None)
             return
-        times = as_times(self.frame[time].iloc[self.kept], day_first=self.mapping.day_first)
+        # A monitor has one day for one moment, wherever it was written.
+        times = as_times(
+            self.frame[time].iloc[self.kept], day_first=self.mapping.day_first, utc=self.partly
+        )
         object.__setattr__(self, "times", times)
 
     @property
@@ -134,8 +140,11 @@ class Rows:
         return f"{tests.number(row - len(self.table)):,} of the test file"
 
 
-def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
-    """Read the mapped columns; the mapping must name columns that exist in both files."""
+def map_rows(table: Table, mapping: ColumnMapping, *, partly: bool = False) -> Rows:
+    """Read the mapped columns; the mapping must name columns that exist in both files.
+
+    If the rows are only `partly` labelled, those without an outcome are usable.
+    """
     frame = _stacked(table, mapping)
     labels, unknown = _labels(frame, mapping)
     commas = any(file.commas for file in table.files)
@@ -153,6 +162,8 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
         classes = in_likeliest_reading(classes, mapping.score, labels, score)
     outcome = _outcome(frame, mapping, labels, classes)
     reasons = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
+    if partly:
+        del reasons["outcome missing"], reasons["outcome unknown"]
     for numbers in raw.values():
         infinite = mapping.transform not in ("logit", "exp", "softmax")
         _add(reasons, "score", numbers, infinite=infinite)
@@ -177,8 +188,9 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
         fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
         unusable=_first_reasons(reasons),
-        repeats=count_repeats(table, mapping),
+        repeats=Repeats() if partly else count_repeats(table, mapping),
         table=table,
+        partly=partly,
     )
 
 

@@ -30,7 +30,8 @@ class OutcomeFacts:
 
     `counts` are the rows of each label, and `unusable` the reasons for which some rows cannot be
     used. `likeliest` is the label with the highest mean score, as far as that is known, and
-    `of_score` the positive label of the score column if that has two values.
+    `of_score` the positive label of the score column if that has two values. If the rows are only
+    `partly` labelled, nothing is checked that needs all outcomes.
     """
 
     mapping: ColumnMapping
@@ -39,6 +40,7 @@ class OutcomeFacts:
     unusable: frozenset[str]
     likeliest: str = ""
     of_score: str = ""
+    partly: bool = False
 
     @property
     def has_positives(self) -> bool:
@@ -89,6 +91,7 @@ def outcome_facts(rows: Rows) -> OutcomeFacts:
         unusable=frozenset(rows.unusable),
         likeliest=likeliest,
         of_score=of_score,
+        partly=rows.partly,
     )
 
 
@@ -107,7 +110,9 @@ def outcome_problems(
     mapping, labels = facts.mapping, facts.labels
     column = mapping.outcome
     if not len(labels):
-        yield error("no-labels", column=column)
+        # The outcomes of a day may all be missing, if it is known what they will be.
+        if not (facts.partly and mapping.positives and mapping.negatives):
+            yield error("no-labels", column=column)
     elif _are_shares(labels) and not mapping.positives and not facts.of_score:
         yield error("shares", column=column)
     elif _are_levels(labels) and not mapping.positives and not mapping.predicted:
@@ -260,6 +265,8 @@ def class_problems(
     facts: OutcomeFacts, part_counts: Mapping[str, tuple[int, int]]
 ) -> Iterator[Problem]:
     """Problems of a class without rows, or with few, in each part of the rows."""
+    if facts.partly:
+        return
     for part, (total, n_positive) in part_counts.items():
         rarer = min(n_positive, total - n_positive)
         if not total:

@@ -90,6 +90,8 @@ def scores_of_rows(rows: Rows, of_outcome: OutcomeFacts) -> Iterator[Problem]:
     if low < 0.0 or high > 1.0:
         yield outside_problem(rows.mapping, low, high, _outside(rows))
         return
+    if rows.partly:
+        return
     outcome = rows.of_usable(rows.outcome)
     # Without a positive label, the outcome has the codes of its labels.
     binary = bool(outcome.min() >= 0 and outcome.max() <= 1)

@@ -117,7 +117,9 @@ class Query:
             made: Query = reader.record(cls, {**given, "mapping": data}, "query")
         except (ValueError, RecursionError):  # The message would repeat text of the link.
             raise ValueError(NOT_A_QUERY) from None
-        if not made.source or made.sample < 0 or made.mapping.guessed:
+        # A source has no judged rows and no days of a monitor.
+        of_others = {"arrived", "scale"} & made.mapping.changed().keys()
+        if not made.source or made.sample < 0 or made.mapping.guessed or of_others:
             raise ValueError(NOT_A_QUERY)
         return made
 

@@ -172,6 +172,9 @@ def test_a_query_is_written_as_json_and_read_back():
     mapping = ColumnMapping(outcome="y", score=("a", "b"), positive=("1", "2"), swap=True)
     full = Query("team", "t", mapping, "class:1", "a … b", (("c", "d"),), 500, "id")
     assert Query.read(full.written()) == full
+    for of_others in ('"scale":[1,5]', '"arrived":"day"'):
+        with pytest.raises(ValueError, match="must be what this app writes"):
+            Query.read(f'{{"source":"team","table":"t",{of_others}}}')
 
 
 def test_what_rows_gave_is_written_in_one_text_and_read_back():
