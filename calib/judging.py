@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult, judge_rows
 from calib.data.file_options import ColumnMapping, FileFormat
-from calib.loading.judged_columns import JudgedColumns
 from calib.loading.judged_rows import Judged, JudgedParts, read_judged
-from calib.loading.loader import with_arguments
+from calib.loading.loader import columns_of, with_arguments
 from calib.loading.problems import InputError
 
 
@@ -26,7 +26,7 @@ def judge(
     threshold: float = 0.5,
     confidence_level: float = 0.95,
     seed: int = 0,
-    **file_format: Any,
+    **options: Any,
 ) -> JudgeResult:
     """Estimate the pass rate of rows that a judge scored, from gold labels of some of them.
 
@@ -37,8 +37,8 @@ def judge(
     Parameters
     ----------
     judged : path, str, bytes, DataFrame, Predictions or array-like of shape (n,)
-        The judge's scores for all rows, labelled or not. Columns that are not named are guessed by
-        their names; `JudgeResult.notes` says which.
+        The judge's scores for all rows, labelled or not. Columns that are not named are guessed as
+        in `load`; `JudgeResult.notes` says which.
     gold : the same, optional
         Gold labels: 1 and 0, or words such as pass and fail. A table is matched by an id column
         that both have, and otherwise by position. An array has one label per judged row, missing
@@ -56,9 +56,10 @@ def judge(
         Of all intervals, between 0 and 1.
     seed : int
         Seed of `JudgeResult.next_rows`.
-    **file_format
-        How files are read, as in `load`: delimiter, header, encoding, sheet, and for evaluation
-        logs scorer, filter, correct_from and percent_above_1.
+    **options
+        Others of `load`. They say how files are read (delimiter, header, encoding, sheet, and for
+        evaluation logs scorer, filter, correct_from and percent_above_1), or how columns are
+        (negative, others_negative, decimal).
 
     Returns
     -------
@@ -93,10 +94,9 @@ def judge(
     """
     if score is not None and not isinstance(score, str):
         raise TypeError(f"score must be one column, got {score!r}. See `compare_judges`.")
-    columns = JudgedColumns(
-        score=score, outcome=outcome, row_id=row_id, group=group, positive=positive, scale=scale
-    )
-    (rows,) = _read(judged, gold, columns, FileFormat(**file_format)).rows.values()
+    columns: dict[str, Any] = {"score": score, "outcome": outcome, "row_id": row_id, "group": group}
+    columns |= {"positive": positive, "scale": scale}
+    (rows,) = _read(judged, gold, columns | options).rows.values()
     return judge_rows(rows, threshold=threshold, confidence_level=confidence_level, seed=seed)
 
 
@@ -145,9 +145,7 @@ def compare_judges(
     >>> compared.frame()["kappa"].round(2).to_dict()
     {'small': 0.64, 'large': 1.0}
     """
-    of_file = {one.name for one in fields(FileFormat)} & columns.keys()
-    file_format = FileFormat(**{name: columns.pop(name) for name in of_file})
-    parts = _read(judged, gold, JudgedColumns(**columns), file_format)
+    parts = _read(judged, gold, columns)
     results, failures = {}, dict(parts.failures)
     for name, rows in parts.rows.items():
         try:
@@ -161,11 +159,12 @@ def compare_judges(
     return JudgeComparison(results, failures)
 
 
-def _read(
-    judged: Judged, gold: Judged | None, columns: JudgedColumns, file_format: FileFormat
-) -> JudgedParts:
+def _read(judged: Judged, gold: Judged | None, options: Mapping[str, Any]) -> JudgedParts:
     """The rows of each judge and model; an InputError names the argument that repairs it."""
+    names = {one.name for one in fields(FileFormat)}
+    given = FileFormat(**{name: value for name, value in options.items() if name in names})
+    columns = {name: value for name, value in options.items() if name not in names}
     try:
-        return read_judged(judged, gold, columns, file_format)
+        return read_judged(judged, gold, columns_of(**columns), given)
     except InputError as error:
         raise with_arguments(error.problems, ColumnMapping()) from None

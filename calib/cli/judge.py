@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from calib.cli import options
 from calib.cli.predictions import with_options
 from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
-from calib.loading.judged_columns import JudgedColumns
 from calib.loading.problems import InputError
 from calib.numerics.estimate import Estimate
 from calib.reports.render.files import to_csv, write_whole
@@ -32,7 +30,16 @@ exit status:
   0  the result was printed, also if there are too few labels
   2  the input cannot be used, or the labels do not match the rows
 """
-MEANINGS = {one.name: one.metadata["meaning"] for one in fields(JudgedColumns)}
+MEANINGS = {
+    "score": "column of the judge's score, or of its answer such as pass and fail; several columns "
+    "are several judges",
+    "outcome": "column of the gold labels",
+    "model": "column that names the model that answered each row",
+    "group": "column of cluster IDs, if rows are not independent: samples of one question",
+    "positive": "the label that passes, if it is not a word such as pass, yes or 1",
+    "negative": "the label that fails, if there are more than two",
+}
+OF_LOAD = ("others_negative", "decimal")
 
 
 def add(commands: options.Commands) -> None:
@@ -50,11 +57,14 @@ def add(commands: options.Commands) -> None:
     )
     add_gold(parser)
     columns = parser.add_argument_group("columns", "What is not given is guessed.")
-    for name in ("score", "outcome", "model", "group", "positive"):
-        many: dict[str, Any] = {"action": "append"} if name == "score" else {}
-        metavar = "LABEL" if name == "positive" else "COLUMN"
-        columns.add_argument(f"--{name}", metavar=metavar, help=MEANINGS[name], **many)
+    for name, meaning in MEANINGS.items():
+        is_label = name in ("positive", "negative")
+        many: dict[str, Any] = {"action": "append"} if is_label or name == "score" else {}
+        metavar = "LABEL" if is_label else "COLUMN"
+        columns.add_argument(f"--{name}", metavar=metavar, help=meaning, **many)
     add_own_columns(columns)
+    for name in OF_LOAD:
+        columns.add_argument(options.option_of(name), dest=name, **options.DATA[name])
     options.add_file_format(parser)
     made = parser.add_argument_group("result")
     made.add_argument(
@@ -93,14 +103,19 @@ def add_gold(group: argparse._ActionsContainer, meaning: str = GOLD_MEANING) -> 
 
 
 def add_own_columns(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--row-id", metavar="COLUMN", help=MEANINGS["row_id"])
+    group.add_argument(
+        "--row-id",
+        metavar="COLUMN",
+        help="column that identifies each row, in both files; without one the files must have the "
+        "same rows in the same order",
+    )
     group.add_argument(
         "--scale",
         nargs=2,
         type=float,
         default=(0.0, 1.0),
         metavar=("LOW", "HIGH"),
-        help=f"{MEANINGS['scale']} Default: 0 1.",
+        help="lowest and highest possible score, such as 1 and 5 (default: 0 1)",
     )
 
 
@@ -108,14 +123,10 @@ def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
     """The results of the judges and models that the options name."""
     if more := getattr(given, "more_logs", ()):
         raise ValueError(f"The rows of a judge are one file, got {1 + len(more)}.")
-    given_columns = {one.name: getattr(given, one.name, None) for one in fields(JudgedColumns)}
+    names = (*MEANINGS, "row_id", *OF_LOAD)
+    given_columns = {name: getattr(given, name, None) for name in names}
     columns = {name: value for name, value in given_columns.items() if value is not None}
     columns["scale"] = tuple(given.scale)
-    if isinstance(positive := columns.get("positive"), list):
-        # `check` accepts several labels for predictions.
-        if len(positive) > 1:
-            raise ValueError(f"--positive must be one label for a judge, got {len(positive)}.")
-        columns["positive"] = positive[0]
     # The options of `check` leave out what was not given.
     at: float = getattr(given, "level", getattr(given, "confidence_level", 0.95))
     numbers: dict[str, Any] = {

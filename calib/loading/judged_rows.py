@@ -1,43 +1,55 @@
-"""read_judged: a judge's scores and gold labels, from files, tables or arrays, matched by row."""
+"""read_judged: a judge's scores and gold labels, from files, tables or arrays, matched by row.
+
+Columns are guessed and rows are checked as in `load`. A judge has words of its own for scores and
+for labels that pass, and only some rows have a label.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calib.data.file_options import ColumnMapping, FileFormat
 from calib.data.judged import JudgedRows
+from calib.data.origin import Origin, read_as
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
-from calib.loading.columns import as_labels, label_text
-from calib.loading.judged_columns import (
-    GOLD,
-    SCORE,
-    JudgedColumns,
-    guess_notes,
-    guessed_columns,
-    weight_notes,
-)
-from calib.loading.judged_values import passes, scores_of, words_of
-from calib.loading.logs import combined, log_mapping
+from calib.loading.building.from_rows import clusters
+from calib.loading.building.models import structure_errors
+from calib.loading.checking.inspection import examine, refuse_errors
+from calib.loading.checking.mapped_rows import ROUNDING_TOLERANCE, Rows
+from calib.loading.checking.rows import none_usable
+from calib.loading.columns import Labels, as_labels, as_numbers, as_outcome, label_text
+from calib.loading.guessing.facts import Facts
+from calib.loading.guessing.roles import guess
+from calib.loading.logs import combined
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import refuse
+from calib.loading.problems import Choice, InputError, Problem, error, refuse
 from calib.loading.reading.reader import Source, read
-from calib.loading.table import Table
+from calib.loading.table import Table, unused
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.text import FORMULA, count, joined, plural, quoted
+from calib.text import FORMULA, plural, quoted
 
 GUESSED_FORMAT = FileFormat()
+SCORE, GOLD = "score", "gold"  # The columns of arrays.
+# Usual scales of ratings, the shortest first.
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 # These columns of a log may be the judge's opinion, so a person who labels must not see them.
 LOG_VERDICTS = ("correct", "confidence")
 # A log that asks the same question several times counts them in this column.
 EPOCH = "epoch"
+# A log may lack what gold labels from elsewhere replace.
+REPLACED_BY_LABELS = ("judged", "no-confidence", "no-scores")
+# A person can settle doubts about judged rows by these fields.
+ARGUMENTS = {
+    *("score", "models", "outcome", "positive", "negative", "others_negative", "decimal", "scale"),
+}
 Judged: TypeAlias = Source | Predictions | ArrayLike
 
 
@@ -53,92 +65,101 @@ class JudgedParts:
 
 
 def read_judged(
-    judged: Judged, gold: Judged | None, columns: JudgedColumns, given: FileFormat = GUESSED_FORMAT
+    judged: Judged, gold: Judged | None, columns: ColumnMapping, given: FileFormat = GUESSED_FORMAT
 ) -> JudgedParts:
     """Read the rows of each judge and model. `given` says how files are read.
 
-    Labels are matched to the judged rows by an id column that both have, or by position if they
-    have none. Rows without a score are left out, and a note says how many.
+    Several score columns are several judges. Labels are matched to the judged rows by an id column
+    that both have, or by position if they have none. Rows without a score are left out, and a note
+    says how many.
 
     Raises
     ------
     InputError
         If a column cannot be guessed or read, or labels do not match the rows.
     """
+    if isinstance(columns.score, tuple):
+        columns = replace(columns, score=None, models=columns.score)
     table = _table(judged, SCORE, given)
-    frame, name = table.frame, table.name
-    gold_table = None if gold is None else _gold_table(gold, len(frame), given)
-    columns, of_log = _of_log(table, columns, has_gold=gold is not None)
-    labels = None if gold_table is None else gold_table.frame
-    columns, guessed = guessed_columns(columns, frame, labels)
-    _check_is_gold(gold_table or table, columns)
-    outcome = _outcomes(frame, labels, columns)
-    notes = (*of_log, *guess_notes(columns, guessed, labels), *weight_notes(frame, columns))
-    taken = {*columns.scores, columns.outcome}
-    kept = {column: frame[column].to_numpy() for column in _in_order(frame, columns, taken)}
-    written = [c for c in kept if c != columns.row_id and _is_of_judge(c, table)]
-    group = None if columns.group is None else as_labels(frame[columns.group]).codes
-    notes += _without_model(frame, columns, outcome)
-    words = words_of((frame if labels is None else labels)[columns.outcome])
-    values = {score: scores_of(frame[score], columns, words) for score in columns.scores}
-    results, failures = {}, {}
-    for part, (score, rows) in _parts(frame, columns, name).items():
-        usable = rows & ~np.isnan(values[score])
-        if not usable.any():
-            failures[part] = f"Column {quoted(score)} has no scores."
-            continue
-        _check_clusters(group, usable, columns)
-        results[part] = JudgedRows.from_arrays(
-            values[score][usable],
-            outcome[usable],
-            None if group is None else group[usable],
-            columns={column: cells[usable] for column, cells in kept.items()},
-            judge_columns=tuple(written),
-            name=part,
-            notes=(*notes, *_left_out(rows & ~usable, outcome, "score")),
-            read_with=_read_with(columns, score),
-        )
-    if not results:
-        raise refuse("no-scores", next(iter(failures.values())))
-    return JudgedParts(results, failures)
+    labels = None if gold is None else _table(gold, GOLD, given)
+    both, mapping, outcome = _joined(table, labels, columns)
+    mapping = _guessed(both, mapping, with_labels=labels is not None)
+    outcome = outcome or mapping.outcome
+    notes = _notes(both, replace(mapping, outcome=outcome), columns, labels)
+    kept = _kept(table, {*mapping.score_columns, outcome}, mapping.row_id)
+    of_judge = tuple(c for c in kept if c != mapping.row_id and _is_of_judge(c, table))
+    read_with: dict[str, Any] = {
+        "outcome": outcome,
+        "row_id": mapping.row_id,
+        "group": mapping.group,
+    }
+    read_with |= {"positive": columns.positive}
+    checked = {score: _checked(both, mapping, score) for score in mapping.score_columns or (None,)}
+    parts: dict[str, JudgedRows] = {}
+    failures: dict[str, Problem] = {}
+    for model, in_model in _models(both, mapping):
+        for score, (rows, remarks) in checked.items():
+            part = ", ".join(filter(None, [model, score if len(checked) > 1 else None]))
+            part, usable = part or table.name, rows.usable & in_model
+            if not usable.any():
+                failures[part] = _why_unusable(rows, in_model)
+                continue
+            group = clusters(rows, slice(None))
+            parts[part] = JudgedRows.from_arrays(
+                rows.score[usable],
+                np.where(rows.outcome < 0, np.nan, rows.outcome)[usable],
+                None if group is None else group[usable],
+                columns={column: cells[usable] for column, cells in kept.items()},
+                judge_columns=of_judge,
+                name=part,
+                notes=(*notes, *remarks),
+                read_with={k: v for k, v in ({"score": score} | read_with).items() if v},
+            )
+    if not parts:
+        raise InputError([next(iter(failures.values()))])
+    return JudgedParts(parts, {part: problem.sentence for part, problem in failures.items()})
 
 
-def _is_of_judge(column: str, table: Table) -> bool:
-    if table.log and column in LOG_VERDICTS:
-        return True
-    return re.fullmatch(names.JUDGE_WORDS, plain_name(column)) is not None
+def judged_tables(tables: Sequence[Table]) -> tuple[Table, Table | None] | None:
+    """The rows of a judge and the table of gold labels, if tables that were dropped are these.
+
+    A judge scores every row, and people label at most half of them. A name must say that there is a
+    judge, or that the labels are those of people.
+    """
+    if any(table.log or table.tests is not None for table in tables):
+        return None
+    if len(tables) == 1:
+        return (tables[0], None) if _few_labels(tables[0], tables[0]) else None
+    pairs = (tables, tables[::-1]) if len(tables) == 2 else ()
+    for rows, gold in pairs:
+        if _id_column(rows, gold, ColumnMapping()) is not None and _few_labels(rows, gold):
+            return rows, gold
+    return None
 
 
-def _of_log(
-    table: Table, columns: JudgedColumns, *, has_gold: bool
-) -> tuple[JudgedColumns, tuple[str, ...]]:
-    """The meaning of the columns of a log that was not named, as in `calib.load`, and notes."""
-    if not table.log:
-        return columns, ()
-    notes = []
-    mapping = log_mapping(table, ColumnMapping(), models=columns.model is not None)
-    if columns.group is None and mapping.group is not None:
-        columns = replace(columns, group=mapping.group)
-        notes.append(f"Rows with the same {quoted(mapping.group)} are one cluster.")
-    if has_gold and not columns.scores and table.frame["confidence"].isna().all():
-        columns = replace(columns, score="correct")
-        notes.append("Read `correct` as the judge's answer, because the log has no confidence.")
-    return columns, tuple(notes)
+def _few_labels(rows: Table, labels: Table) -> bool:
+    of_judge = _column(rows, names.JUDGE_NAMES[:1])
+    of_people = _column(labels, names.GOLD_NAMES[:1])
+    score_names = (*names.JUDGE_NAMES, *names.SCORE_NAMES)
+    score = of_judge or _column(rows, score_names, [of_people or ""])
+    label = of_people or _column(labels, (*names.GOLD_NAMES, *names.OUTCOME_NAMES), [score or ""])
+    if not (of_judge or of_people) or score is None or label is None:
+        return False
+    n_labels = int(labels.frame[label].notna().sum())
+    return bool(rows.frame[score].notna().all()) and 0 < 2 * n_labels <= len(rows)
 
 
 def _table(data: Judged, column: str, given: FileFormat) -> Table:
     """A table of the data; an array becomes its only column."""
     if isinstance(data, Predictions):
         return Table(_of_predictions(data, column), data.name)
-    if isinstance(data, Table):
-        return data
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
-    if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
-        return combined([read(data, given=given)])[0]
-    if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
-        hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")
+    is_series = isinstance(data, np.ndarray | pd.Series | list | tuple)
+    if not is_series and (
+        isinstance(data, Table | str | bytes | pd.DataFrame)
+        or any(hasattr(data, name) for name in ("__fspath__", "__arrow_c_stream__", "frame"))
     ):
-        return read(data)
+        return combined([read(data, given=given)])[0]
     values = np.asarray(data)
     if values.ndim != 1 or not len(values):
         raise ValueError(
@@ -149,100 +170,117 @@ def _table(data: Judged, column: str, given: FileFormat) -> Table:
 
 def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
     if data.is_matrix:
-        raise refuse("matrix", "The judged rows have one score per class. One per row is needed.")
+        raise refuse("matrix")
     if data.weight is not None:
-        raise refuse("weights", "Rows with weights are not supported. Leave the weights out.")
+        raise refuse("weights.judge")
     values = data.scores if column == SCORE else data.outcome
     frame = pd.DataFrame({column: values})
     return frame if data.group is None else frame.assign(group=data.group)
 
 
-def _gold_table(gold: Judged, n_rows: int, given: FileFormat) -> Table:
-    table = _table(gold, GOLD, given)
-    frame = table.frame
-    is_array = not isinstance(gold, str | bytes | pd.DataFrame | Table) and list(frame) == [GOLD]
-    if is_array and len(frame) != n_rows:
-        raise refuse(
-            "unmatched",
-            f"There are {plural(len(frame), 'label')} for {plural(n_rows, 'judged row')}. Give one "
-            "label per row, missing for rows without one, or tables with an id column.",
-        )
-    return table
-
-
-def _check_is_gold(table: Table, columns: JudgedColumns) -> None:
-    """Refuse the verdict of a judge in place of gold labels: it would agree with itself."""
-    if table.judged and columns.outcome == "correct":
-        raise refuse(
-            "judged",
-            f"{quoted(table.file or table.name)} says whether a judge's scores reached a threshold "
-            "(`correct`), and has no label that does not depend on the judge. Gold labels are "
-            "needed: let people label some of its rows, and give these labels as well (`gold`).",
-        )
-
-
-def _read_with(columns: JudgedColumns, score: str) -> dict[str, str]:
-    """The columns of one judge by their arguments."""
-    names = {role: getattr(columns, role) for role in ("outcome", "row_id", "group", "positive")}
-    return {role: name for role, name in ({"score": score} | names).items() if name is not None}
-
-
-def _in_order(frame: pd.DataFrame, columns: JudgedColumns, taken: set[str | None]) -> list[str]:
-    """The columns to keep for lists of rows, the id first."""
-    rest = [str(column) for column in frame.columns if column not in {*taken, columns.row_id}]
-    return ([columns.row_id] if columns.row_id else []) + rest
-
-
-def _outcomes(frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedColumns) -> FloatArray:
-    """The label of each judged row: 1, 0 or NaN."""
-    assert columns.outcome is not None
+def _joined(
+    table: Table, gold: Table | None, columns: ColumnMapping
+) -> tuple[Table, ColumnMapping, str | None]:
+    """The judged rows with their labels, the mapping with the id, and the column of the labels."""
+    row_id, outcome = columns.row_id, columns.outcome
+    of_rows = ColumnMapping(row_id=row_id, model=columns.model)
+    of_gold = ColumnMapping(row_id=row_id, outcome=outcome)
+    for one, needed, where in (
+        (table, of_rows, "the judged rows"),
+        (gold, of_gold, "the gold labels"),
+    ):
+        there = needed.columns().keys() if one is None else one.columns
+        lacking = {c: role for c, role in needed.columns().items() if c not in there}
+        absent = [
+            error("no-column", role=role, column=column, where=where)
+            for column, role in lacking.items()
+        ]
+        refuse_errors(absent, columns)
+    columns = replace(columns, row_id=row_id or _id_column(table, gold, columns))
     if gold is None:
-        return passes(frame[columns.outcome], columns.positive)
-    labels = passes(gold[columns.outcome], columns.positive)
-    if columns.row_id is None:
-        return _by_position(frame, labels)
-    keys = _key_columns(frame, gold, columns)
-    wanted, there = (_keys(one, keys, what) for one, what in ((gold, "gold"), (frame, "judged")))
-    # A blank label needs no judged row.
-    wanted, labels = wanted[~np.isnan(labels)], labels[~np.isnan(labels)]
-    _check_unique(there, keys[0], "judged rows", _unique_keys(frame, keys, columns))
-    _check_unique(wanted, keys[0], "gold labels", "Give one label per row.")
-    position = there.get_indexer(wanted)
-    if (position < 0).any():
-        absent = wanted[position < 0]
-        raise refuse(
-            "unmatched",
-            f"{count(len(absent))} of {plural(len(wanted), 'gold label')} "
-            f"{'has' if len(absent) == 1 else 'have'} an id that is not among the judged rows, "
-            f"such as {_written(absent[0])}. Judge these rows, or remove them.",
-        )
-    outcome = np.full(len(frame), np.nan)
-    outcome[position] = labels
-    return outcome
+        return table, columns, outcome
+    refuse_errors([note for note in gold.notes if note.code == "judged"], columns)
+    if outcome is None:
+        model = columns.model if columns.model in gold.columns else None
+        by_name = ColumnMapping(row_id=columns.row_id, model=model)
+        by_load = guess(gold, _by_name(gold, by_name, "outcome", names.GOLD_NAMES))
+        doubts = [doubt.problem for doubt in by_load.doubts if doubt.role == "outcome"]
+        outcome = by_load.outcome
+        refuse_errors([*doubts, *([] if outcome else [error("no-outcome")])], columns, ARGUMENTS)
+    assert outcome is not None
+    place = _places(table, gold, outcome, columns)
+    name = unused(outcome, table.columns)
+    cells = gold.frame[outcome].reset_index(drop=True).reindex(place).set_axis(table.frame.index)
+    notes = tuple(note for note in table.notes if note.code not in REPLACED_BY_LABELS)
+    both = replace(table, frame=table.frame.assign(**{name: cells}), notes=notes)
+    return both, replace(columns, outcome=name), outcome
 
 
-def _key_columns(frame: pd.DataFrame, gold: pd.DataFrame, columns: JudgedColumns) -> list[str]:
-    """The columns that identify a row: its id, and the model and the epoch if both tables say it.
+def _by_name(
+    table: Table, mapping: ColumnMapping, role: str, patterns: Sequence[str]
+) -> ColumnMapping:
+    """The mapping with a column of these names in a role that is empty."""
+    column: Any = getattr(mapping, role) or _column(table, patterns, mapping.columns())
+    return replace(mapping, **{role: column})
 
-    Logs repeat an id in each epoch.
+
+def _column(table: Table, patterns: Sequence[str], taken: Iterable[str] = ()) -> str | None:
+    """The column of one of these names, whatever its values are."""
+    return Facts(table.frame, {*taken}).find_by_name(patterns, lambda _: True)
+
+
+def _id_column(table: Table, gold: Table | None, columns: ColumnMapping) -> str | None:
+    """A column with the name of an id, in both tables, which differs from row to row if one does.
+
+    If none does, labels cannot be matched by it. They are then refused, and not matched by
+    position, because the order of repeated ids may differ between the tables.
     """
-    assert columns.row_id is not None
-    keys = [columns.row_id]
+    meant = {*columns.score_columns, columns.outcome, columns.model}
+    shared = [
+        column
+        for column in table.columns
+        if column not in meant
+        and re.fullmatch(names.ID_NAMES, plain_name(column))
+        and (gold is None or column in gold.columns)
+    ]
+    model = [] if columns.model is None else [columns.model]
+    unique = [column for column in shared if not table.frame.duplicated([column, *model]).any()]
+    if unique or gold is None:
+        return next(iter(unique), None)
+    return next(iter(shared), None)
+
+
+def _places(table: Table, gold: Table, outcome: str, columns: ColumnMapping) -> IntArray:
+    """For each judged row the row of its label, or -1 if it has none."""
+    frame, row_id = table.frame, columns.row_id
+    if row_id is None:
+        if len(gold) == len(frame):
+            return np.arange(len(frame))
+        raise refuse("unmatched.by-position", n=len(gold), n_rows=len(frame))
+    keys = [row_id]
     if columns.model is not None and columns.model in gold.columns:
         keys.append(columns.model)
-    in_both = EPOCH in frame.columns and EPOCH in gold.columns
-    return [*keys, EPOCH] if in_both and frame.duplicated(keys).any() else keys
-
-
-def _by_position(frame: pd.DataFrame, labels: FloatArray) -> FloatArray:
-    if len(labels) != len(frame):
-        raise refuse(
-            "unmatched",
-            f"The tables have no id column in common, and {plural(len(labels), 'gold row')} cannot "
-            f"be matched to {plural(len(frame), 'judged row')} by position. Add a column that "
-            "identifies each row to both, and name it (`row_id`).",
-        )
-    return labels
+    # Logs repeat an id in each epoch.
+    if EPOCH in frame and EPOCH in gold.columns and frame.duplicated(keys).any():
+        keys.append(EPOCH)
+    wanted, there = _keys(gold.frame, keys, "gold labels"), _keys(frame, keys, "judged rows")
+    # A blank label needs no judged row.
+    has_label = as_outcome(gold.frame[outcome], columns.positives)[0].codes >= 0
+    rows = np.flatnonzero(has_label)
+    # These columns may tell rows with the same id apart.
+    others = [c for c in (columns.model, EPOCH) if c in frame.columns and c not in keys]
+    if others:
+        _check_unique(there, row_id, "judged rows", "repeated-id.both", other=others[0])
+    name_model = columns.model is None
+    _check_unique(there, row_id, "judged rows", "repeated-id", name_model=name_model)
+    _check_unique(wanted[rows], row_id, "gold labels", "repeated-id.labels")
+    position = there.get_indexer(wanted[rows])
+    if (position < 0).any():
+        unknown = wanted[rows][position < 0]
+        raise refuse("unmatched.ids", n=len(unknown), total=len(rows), id=unknown[0])
+    place = np.full(len(frame), -1)
+    place[position] = rows
+    return place
 
 
 def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
@@ -251,7 +289,7 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
         labels = as_labels(frame[column])
         if (labels.codes < 0).any():
             row = int(np.flatnonzero(labels.codes < 0)[0]) + 1
-            raise refuse("no-id", f"Row {row} of the {what} rows has no {quoted(column)}.")
+            raise refuse("no-id", row=row, what=what, column=column)
         texts.append(np.array([_id_text(value) for value in labels.values])[labels.codes])
     return pd.Index(texts[0]) if len(texts) == 1 else pd.MultiIndex.from_arrays(texts)
 
@@ -262,78 +300,170 @@ def _id_text(value: object) -> str:
     return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
 
 
-def _check_unique(keys: pd.Index, column: str, what: str, repair: str) -> None:
+def _check_unique(keys: pd.Index, column: str, what: str, key: str, **facts: Any) -> None:
+    """Refuse ids that are not unique, with the sentence of a key."""
     if keys.is_unique:
         return
     repeated = keys[keys.duplicated()][0]
-    raise refuse(
-        "repeated-id",
-        f"The id {_written(repeated)} is in more than one of the {what} (column {quoted(column)}). "
-        f"{repair} Labels of the same rows in the same order need no ids: leave their column out "
-        "of the gold labels.",
+    raise refuse(key, id=repeated, what=what, column=column, **facts)
+
+
+def _guessed(table: Table, given: ColumnMapping, *, with_labels: bool) -> ColumnMapping:
+    """The mapping with what `load` guesses of it, after the names that judges use."""
+    mapping = given
+    if not table.log:
+        mapping = _by_name(table, mapping, "outcome", names.GOLD_NAMES)
+        if not mapping.models:
+            mapping = _by_name(table, mapping, "score", names.JUDGE_NAMES)
+    elif with_labels and not mapping.score_columns and table.frame["confidence"].isna().all():
+        # The grade of a log without confidence is the answer of the judge.
+        mapping = replace(mapping, score="correct")
+    by_load = guess(table, mapping, models=bool(table.log and mapping.model))
+    mapping = replace(
+        given,
+        outcome=by_load.outcome,
+        score=by_load.score,
+        group=by_load.group,
+        drop_missing=True,
+        doubts=tuple(doubt for doubt in by_load.doubts if doubt.role in ("outcome", "score")),
+        guessed=by_load.guessed,
     )
+    if mapping.positive is None and mapping.outcome in table.columns:
+        mapping = replace(mapping, positive=_label_that_passes(table.frame[mapping.outcome]))
+    return mapping
 
 
-def _unique_keys(frame: pd.DataFrame, keys: Sequence[str], columns: JudgedColumns) -> str:
-    """What makes the keys of the judged rows unique, in a sentence."""
-    for column in (columns.model, EPOCH):
-        if column in frame.columns and column not in keys:
-            return f"Give the gold labels the column {quoted(column)} as well."
-    model = ", or the column of the model (`model`)" if columns.model is None else ""
-    return f"Name a column that identifies each row (`row_id`){model}."
-
-
-def _written(key: object) -> str:
-    return joined([quoted(part) for part in key]) if isinstance(key, tuple) else quoted(key)
-
-
-def _parts(
-    frame: pd.DataFrame, columns: JudgedColumns, name: str
-) -> Mapping[str, tuple[str, BoolArray]]:
-    """The score column and the rows of each judge and model."""
-    everything = np.ones(len(frame), dtype=np.bool_)
-    if columns.model is None:
-        if len(columns.scores) == 1:
-            return {name: (columns.scores[0], everything)}
-        return {score: (score, everything) for score in columns.scores}
-    labels = as_labels(frame[columns.model])
-    if not len(labels):
-        raise refuse(
-            "no-models", f"Column {quoted(columns.model)} names no model. Name another (`model`)."
-        )
-    models: dict[str, BoolArray] = {
-        label_text(value): labels.codes == code for code, value in enumerate(labels.values)
-    }
-    several = len(columns.scores) > 1
-    return {
-        f"{model}, {score}" if several else model: (score, rows)
-        for model, rows in models.items()
-        for score in columns.scores
-    }
-
-
-def _check_clusters(group: IntArray | None, usable: BoolArray, columns: JudgedColumns) -> None:
-    if group is not None and (group[usable] < 0).any():
-        row = int(np.flatnonzero(usable & (group < 0))[0]) + 1
-        raise refuse(
-            "no-group",
-            f"Row {row} of the judged rows has no {quoted(columns.group)} (its cluster). "
-            "Fill it in, or name another column (`group`).",
-        )
-
-
-def _without_model(
-    frame: pd.DataFrame, columns: JudgedColumns, outcome: FloatArray
+def _notes(
+    table: Table, mapping: ColumnMapping, given: ColumnMapping, gold: Table | None
 ) -> tuple[str, ...]:
-    if columns.model is None:
-        return ()
-    return _left_out(as_labels(frame[columns.model]).codes < 0, outcome, "model")
+    """What was guessed, how labels are matched, and what is not used."""
+    roles = {role: getattr(mapping, role) for role in ("outcome", "score", "row_id", "group")}
+    guessed = [r for r, c in roles.items() if c not in (None, SCORE, GOLD, getattr(given, r))]
+    notes = []
+    if guessed:
+        line = read_as(
+            Origin(mapping, guessed=tuple(guessed)),
+            outcome=mapping.outcome or "",
+            score=str(mapping.score or ""),
+            positive=" or ".join(mapping.positives),
+        )
+        notes.append(f"Read as {line}.")
+    if gold is not None and mapping.row_id is None and list(gold.columns) != [GOLD]:
+        notes.append("The labels are matched to the judged rows by position.")
+    weights = (*names.WEIGHT_NAMES, *names.PERHAPS_WEIGHT_NAMES)
+    if weight := _column(table, weights, mapping.columns()):
+        notes.append(
+            f"Weights are not supported: {quoted(weight)} is not used, and each row counts once."
+        )
+    return tuple(notes)
 
 
-def _left_out(missing: BoolArray, outcome: FloatArray, what: str) -> tuple[str, ...]:
-    """A sentence about rows that lack a score or a model."""
-    if not missing.any():
-        return ()
-    labelled = int((~np.isnan(outcome[missing])).sum())
-    extra = f", {count(labelled)} of them labelled" if labelled else ""
-    return (f"{plural(int(missing.sum()), 'row')} without a {what} left out{extra}.",)
+def _passing(labels: Labels, stated: Sequence[str] = ()) -> FloatArray | None:
+    """For each of one or two labels whether it passes; None if that is not clear."""
+    words = [name.casefold() for name in labels.names]
+    passes = [word in (stated or names.PASS_WORDS) for word in words]
+    # C beside I is correct, but alone it may be one of A, B and C.
+    unclear = len(words) == 1 and len(words[0]) == 1 and words[0].isalpha()
+    telling = {*words} <= names.PASS_WORDS | names.FAIL_WORDS and not unclear
+    if len(words) not in (1, 2) or not (telling or stated) or not (any(passes) or len(words) == 1):
+        return None
+    return np.array(passes, dtype=np.float64)
+
+
+def _label_that_passes(cells: pd.Series) -> str | tuple[str, ...] | None:
+    """The gold label that passes, if its words say which."""
+    labels, _ = as_outcome(cells)
+    passes = _passing(labels)
+    if passes is None:
+        return None
+    # If all labels fail, none of them is positive.
+    return tuple(labels.name(int(code)) for code in np.flatnonzero(passes)) or "pass"
+
+
+def _checked(
+    table: Table, mapping: ColumnMapping, score: str | None
+) -> tuple[Rows, tuple[str, ...]]:
+    """The rows of one judge, and remarks. Raises InputError if they cannot be used."""
+    mapping = replace(mapping, score=score, models=())
+    of_scale: tuple[Problem, ...] = ()
+    if score in table.columns and mapping.outcome in table.columns:
+        cells, of_scale = _as_scores(table.frame, mapping)
+        table = replace(table, frame=table.frame.assign(**{score: cells}))
+    problems, rows = examine(table, mapping, partly=True)
+    refuse_errors((*problems, *of_scale), mapping, ARGUMENTS)
+    assert rows is not None
+    without_model = 0
+    if mapping.model is not None:
+        without_model = int((as_labels(table.frame[mapping.model]).codes < 0).sum())
+    left_out = f"{plural(without_model, 'row')} without a model left out."
+    remarks = (*(problem.sentence for problem in problems), left_out)
+    return rows, remarks if without_model else remarks[:-1]
+
+
+def _as_scores(
+    frame: pd.DataFrame, mapping: ColumnMapping
+) -> tuple[pd.Series | FloatArray, tuple[Problem, ...]]:
+    """The cells of the score as numbers: answers that pass are 1, and ratings go from 0 to 1.
+
+    The label that passes is meant for the gold labels. It says what the judge means only if both
+    use the same words.
+    """
+    cells = frame[mapping.score]
+    numbers = as_numbers(cells, mapping.decimal)
+    if len(numbers.text):
+        labels, _ = as_outcome(cells)
+        stated = [name.casefold() for name in mapping.positives]
+        gold = {name.casefold() for name in as_outcome(frame[mapping.outcome])[0].names}
+        same = {name.casefold() for name in labels.names} <= gold | {*stated}
+        passes = _passing(labels, stated if same else ())
+        return (cells if passes is None else np.append(passes, np.nan)[labels.codes]), ()
+    values = numbers.values
+    finite = values[np.isfinite(values)]
+    if not len(finite) or len(numbers.unclear):
+        return cells, ()
+    least, most = float(finite.min()), float(finite.max())
+    holding = [
+        ends
+        for ends in (mapping.scale, *SCALES)
+        if ends[0] - ROUNDING_TOLERANCE <= least and most <= ends[1] + ROUNDING_TOLERANCE
+    ]
+    # If no usual scale holds the scores, their own range is the only one that can be offered.
+    offered = holding[:4] or [(float(np.floor(least)), float(np.ceil(most)))]
+    low, high = offered[0]
+    scaled = cells if offered[0] == SCALES[0] else (values - low) / (high - low)
+    if offered[0] == mapping.scale:
+        return scaled, ()
+    lowest, highest = mapping.scale
+    given = {"column": mapping.score, "least": least, "most": most}
+    given |= {"lowest": float(lowest), "highest": float(highest)}
+    choices = (Choice(f"From {one[0]:g} to {one[1]:g}", {"scale": one}) for one in offered)
+    return scaled, (error("scale", choices=choices, **given),)
+
+
+def _models(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, BoolArray]]:
+    """The name and the rows of each model."""
+    if mapping.model is None:
+        yield "", np.ones(len(table), dtype=np.bool_)
+        return
+    refuse_errors(structure_errors([table], mapping), mapping)
+    labels = as_labels(table.frame[mapping.model])
+    for code in range(len(labels)):
+        yield labels.name(code), labels.codes == code
+
+
+def _why_unusable(rows: Rows, in_model: BoolArray) -> Problem:
+    reason = next(reason for reason, marked in rows.unusable.items() if (marked & in_model).any())
+    return none_usable(rows.mapping, reason)
+
+
+def _kept(table: Table, taken: set[str | None], row_id: str | None) -> dict[str, NDArray[Any]]:
+    """The columns for lists of rows: the id first, without scores and labels."""
+    rest = [column for column in table.columns if column not in {*taken, row_id}]
+    columns = [*([] if row_id is None else [row_id]), *rest]
+    return {column: table.frame[column].to_numpy() for column in columns}
+
+
+def _is_of_judge(column: str, table: Table) -> bool:
+    if table.log and column in LOG_VERDICTS:
+        return True
+    return re.fullmatch(names.JUDGE_WORDS, plain_name(column)) is not None

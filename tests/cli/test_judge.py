@@ -42,8 +42,7 @@ def test_text_says_the_numbers_of_the_library(run, files, result):
     assert shown["kappa"].startswith(f"{result.kappa:.2f} (")
     assert lines[-1] == (f"  {result.labels_for(0.1)} labels in total for an interval of 10 points")
     assert done.err == (
-        "note: Read `judge_score` as the judge's score, `label` as the gold label and `id` as "
-        "the id.\n"
+        "note: Read as outcome: label, score: judge_score, positive: pass, row_id: id (guessed).\n"
     )
 
 
@@ -117,7 +116,7 @@ def test_gold_labels_come_from_standard_input_or_the_same_file(run, files, tmp_p
     ("change", "said"),
     [
         ({"--gold": "missing.csv"}, "There is no readable file"),
-        ({"--score": "nil"}, "The judged rows have no column `nil`"),
+        ({"--score": "nil"}, "The score column `nil` is not in the table"),
         ({"--scale": (5, 1)}, "low < high and be finite, got 5.0 and 1.0"),
         ({"--width": 0}, "width must be above 0, got 0.0"),
         ({"--level": 2}, "confidence_level must fulfil 0 < level < 1, got 2.0"),
@@ -258,7 +257,7 @@ def test_ratings_and_labels_name_the_options_that_repair_them(run, files, tmp_pa
         tmp_path / "g.csv", index=False
     )
     command = ("judge", tmp_path / "j.csv", "--score", "judge_score", "--gold", tmp_path / "g.csv")
-    assert "--positive A or --positive B" in run(*command).err
+    assert "--positive B or --positive A" in run(*command).err
     assert "--scale 1 5 or --scale 0 5" in run(*command, "--positive", "B").err
     assert run(*command, "--positive", "B", "--scale", 1, 5).status == 0
 

@@ -9,7 +9,7 @@ import pytest
 import calib
 from calib import InputError, Predictions
 from calib.analysis.judge import judge_rows
-from calib.loading.judged_columns import JudgedColumns
+from calib.loading import ColumnMapping
 from calib.loading.judged_rows import read_judged
 from tests.loading.logs import inspect_json, sample, stated
 
@@ -25,13 +25,13 @@ GOLD = pd.DataFrame({"id": ["d", "a"], "human_label": ["fail", "pass"]})
 
 
 def rows(judged=JUDGED, gold=GOLD, **columns):
-    (one,) = read_judged(judged, gold, JudgedColumns(**columns)).rows.values()
+    (one,) = read_judged(judged, gold, ColumnMapping(**columns)).rows.values()
     return one
 
 
 def refused(code, judged=JUDGED, gold=GOLD, **columns):
     with pytest.raises(InputError) as error:
-        read_judged(judged, gold, JudgedColumns(**columns))
+        read_judged(judged, gold, ColumnMapping(**columns))
     assert error.value.problems[0].code == code
     return str(error.value)
 
@@ -43,8 +43,7 @@ def test_labels_are_matched_by_the_id_of_both_tables():
     assert list(read.columns) == ["id", "answer", "explanation"]
     assert read.judge_columns == ("explanation",)
     assert read.notes == (
-        "Read `judge_score` as the judge's score, `human_label` as the gold label and `id` as the "
-        "id.",
+        "Read as outcome: human_label, score: judge_score, positive: pass, row_id: id (guessed).",
     )
     assert rows(row_id="id", score="judge_score", outcome="human_label").notes == ()
 
@@ -119,7 +118,7 @@ def test_answers_of_the_judge_may_be_words():
 def test_the_label_that_passes_is_not_a_word_of_the_judge(labels, positive, answers, scores):
     judged, gold = JUDGED.assign(judge_score=answers), GOLD.assign(human_label=labels)
     if scores is None:
-        refused("not-scores", judged, gold, positive=positive)
+        refused("text", judged, gold, positive=positive)
     else:
         np.testing.assert_array_equal(rows(judged, gold, positive=positive).score, scores)
 
@@ -129,32 +128,49 @@ def test_ratings_need_their_scale():
     assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
     np.testing.assert_allclose(rows(rated, scale=(1, 5)).score, [1, 0, 0.75, 0.25])
     with pytest.raises(ValueError, match="low < high and be finite, got 5 and 1"):
-        JudgedColumns(scale=(5, 1))
+        ColumnMapping(scale=(5, 1))
     with pytest.raises(ValueError, match="got 0 and inf"):
-        JudgedColumns(scale=(0, float("inf")))
+        ColumnMapping(scale=(0, float("inf")))
 
 
 def test_labels_whose_meaning_is_not_clear_are_asked():
     gold = GOLD.assign(human_label=["A", "B"])
     with pytest.raises(InputError) as asked:
-        read_judged(JUDGED, gold, JudgedColumns())
+        read_judged(JUDGED, gold, ColumnMapping())
     (problem,) = asked.value.problems
-    assert problem.code == "unclear-labels"
-    assert [one.arguments for one in problem.choices] == [{"positive": "A"}, {"positive": "B"}]
+    assert problem.code == "no-positive"
+    assert [one.arguments for one in problem.choices] == [{"positive": "B"}, {"positive": "A"}]
     np.testing.assert_array_equal(
         rows(gold=gold, positive="b", outcome="human_label").outcome, [1, np.nan, np.nan, 0]
     )
-    assert "`A`, `B` and `C`" in refused(
-        "unclear-labels",
-        JUDGED,
-        GOLD.iloc[[0, 1, 1]].assign(id=list("abc"), human_label=list("ABC")),
-    )
+    three = GOLD.iloc[[0, 1, 1]].assign(id=list("abc"), human_label=list("ABC"))
+    refused("no-positive", gold=three)
+    refused("other-labels", gold=three, positive="A")
+    read = rows(gold=three, positive="A", others_negative=True)
+    np.testing.assert_array_equal(read.outcome, [1, 0, 0, np.nan])
+
+
+def test_several_columns_that_may_be_the_score_are_asked():
+    judged = JUDGED.rename(columns={"judge_score": "prob_a"}).assign(prob_b=[0.2, 0.9, 0.3, 0.4])
+    with pytest.raises(InputError) as asked:
+        read_judged(judged, GOLD, ColumnMapping())
+    (problem,) = asked.value.problems
+    assert problem.code == "which-score"
+    assert [one.arguments for one in problem.choices] == [
+        {"score": None, "models": ("prob_a", "prob_b")},
+        {"score": "prob_a"},
+        {"score": "prob_b"},
+    ]
+    for choice in problem.choices:
+        read = read_judged(judged, GOLD, ColumnMapping(**choice.arguments)).rows
+        names = choice.arguments.get("models", ("data",))
+        assert tuple(read) == names
 
 
 def test_rows_that_the_judge_did_not_score_are_left_out_and_counted():
     read = rows(JUDGED.assign(judge_score=[None, 0.2, None, 0.4]))
     np.testing.assert_array_equal(read.outcome, [np.nan, 0])
-    assert read.notes[-1] == "2 rows without a score left out, 1 of them labelled."
+    assert read.notes[-1] == "2 rows of 4 are left out: score missing (2)."
     assert list(read.columns["id"]) == ["b", "d"]
 
 
@@ -173,11 +189,11 @@ def test_what_does_not_match_is_refused():
     assert "`a` is in more than one of the judged rows" in refused(
         "repeated-id", JUDGED.assign(id=["a", "a", "b", "c"]), row_id="id"
     )
-    assert "2 gold rows cannot be matched to 4 judged rows by position" in refused(
+    assert "2 gold labels cannot be matched to 4 judged rows by position" in refused(
         "unmatched", gold=GOLD.drop(columns="id")
     )
-    assert "2 labels for 4 judged rows" in refused("unmatched", gold=[1, 0])
-    assert "Row 2 of the gold rows has no `id`" in refused(
+    assert "2 gold labels cannot be matched to 4" in refused("unmatched", gold=[1, 0])
+    assert "Row 2 of the gold labels has no `id`" in refused(
         "no-id", gold=pd.DataFrame({"id": ["a", None], "gold": [1, 0]}), row_id="id"
     )
 
@@ -208,24 +224,24 @@ def test_the_id_that_differs_from_row_to_row_is_the_one_that_matches():
 
 
 def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
-    assert "have no column `nil`" in refused("no-column", score="nil")
-    assert "gold labels have no column `nil`" in refused("no-column", outcome="nil")
+    assert "`nil` is not in the table" in refused("no-column", score="nil")
+    assert "`nil` is not in the gold labels" in refused("no-column", outcome="nil")
     refused("no-score", JUDGED[["id", "answer"]])
     refused(
-        "no-gold", gold=GOLD.assign(note="x", human_label=0).rename(columns={"human_label": "q"})
+        "no-outcome", gold=GOLD.assign(note="x", human_label=0).rename(columns={"human_label": "q"})
     )
-    assert "holds neither numbers nor answers" in refused("not-scores", score="answer")
+    refused("text", score="answer")
     refused("no-labels", gold=GOLD.assign(human_label=None))
-    refused("no-scores", JUDGED.assign(judge_score=np.nan))
+    refused("missing", JUDGED.assign(judge_score=np.nan))
 
 
 def test_a_column_of_weights_is_said_not_to_be_used():
     frame = pd.DataFrame({"score": [0.2, 0.7], "gold": [0, 1], "weight": [1.0, 2.0]})
-    (rows,) = read_judged(frame, None, JudgedColumns()).rows.values()
+    (rows,) = read_judged(frame, None, ColumnMapping()).rows.values()
     assert rows.notes[-1] == (
         "Weights are not supported: `weight` is not used, and each row counts once."
     )
-    (named,) = read_judged(frame, None, JudgedColumns(group="weight")).rows.values()
+    (named,) = read_judged(frame, None, ColumnMapping(group="weight")).rows.values()
     assert "Weights" not in " ".join(named.notes)
 
 
@@ -236,11 +252,11 @@ def test_weights_and_matrices_are_refused():
 
 def test_several_judges_and_several_models():
     judged = JUDGED.assign(second=[0.1, 0.2, 0.3, 0.4], model=["m", "m", "n", "n"])
-    judges = JudgedColumns(score=["judge_score", "second"])
+    judges = ColumnMapping(score=["judge_score", "second"])
     assert list(read_judged(judged, GOLD, judges).rows) == ["judge_score", "second"]
-    models = read_judged(judged, GOLD, JudgedColumns(model="model", score="second")).rows
+    models = read_judged(judged, GOLD, ColumnMapping(model="model", score="second")).rows
     assert {name: len(one) for name, one in models.items()} == {"m": 2, "n": 2}
-    both = JudgedColumns(model="model", score=["judge_score", "second"])
+    both = ColumnMapping(model="model", score=["judge_score", "second"])
     assert list(read_judged(judged, GOLD, both).rows) == [
         *("m, judge_score", "m, second", "n, judge_score", "n, second")
     ]
@@ -248,33 +264,29 @@ def test_several_judges_and_several_models():
 
 def test_rows_without_a_model_are_left_out_and_counted():
     judged = JUDGED.assign(model=["m", " ", "m", None])
-    (read,) = read_judged(judged, GOLD, JudgedColumns(model="model")).rows.values()
+    (read,) = read_judged(judged, GOLD, ColumnMapping(model="model")).rows.values()
     assert list(read.columns["id"]) == ["a", "c"]
-    assert read.notes[-1] == "2 rows without a model left out, 1 of them labelled."
-    text = refused("no-models", judged.assign(model=None), GOLD, model="model")
-    assert "Column `model` names no model." in text
+    assert read.notes[-1] == "2 rows without a model left out."
+    refused("model-column", judged.assign(model=None), GOLD, model="model")
 
 
 def test_a_model_without_scores_does_not_hide_the_others():
     judged = JUDGED.assign(model=["m", "m", "n", "n"], judge_score=[0.9, 0.2, None, None])
-    parts = read_judged(judged, GOLD, JudgedColumns(model="model"))
+    parts = read_judged(judged, GOLD, ColumnMapping(model="model"))
     assert list(parts.rows) == ["m"]
-    assert parts.failures == {"n": "Column `judge_score` has no scores."}
+    assert list(parts.failures) == ["n"]
+    assert "`judge_score` is missing in all rows" in parts.failures["n"]
 
 
-def test_a_blank_cluster_is_refused_in_words():
-    judged = JUDGED.assign(question=["x", "x", " ", "y"])
-    text = refused("no-group", judged, GOLD, group="question")
-    assert "Row 3 of the judged rows has no `question`" in text
-    # A row that is left out needs no cluster.
-    unscored = judged.assign(judge_score=[0.9, 0.2, None, 0.4])
-    np.testing.assert_array_equal(rows(unscored, GOLD, group="question").group, [0, 0, 1])
+def test_a_row_without_a_cluster_is_one_by_itself():
+    judged = JUDGED.assign(question=["x", "x", " ", None])
+    np.testing.assert_array_equal(rows(judged, GOLD, group="question").group, [0, 0, 1, 2])
 
 
 def test_an_id_that_repeats_by_model_is_matched_with_the_model():
     judged = pd.concat([JUDGED.assign(model="m"), JUDGED.assign(model="n")])
     gold = GOLD.assign(model=["n", "m"])
-    models = read_judged(judged, gold, JudgedColumns(model="model")).rows
+    models = read_judged(judged, gold, ColumnMapping(model="model")).rows
     np.testing.assert_array_equal(models["m"].outcome, [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(models["n"].outcome, [np.nan, np.nan, np.nan, 0])
     refused("repeated-id", judged, GOLD, model="model", row_id="id")
@@ -306,8 +318,7 @@ def test_the_verdict_of_a_judge_is_no_gold_label():
         (run, None, {"outcome": "correct"}),
         (SCORES, run, {}),
     ):
-        text = refused("judged", judged, gold, **columns)
-        assert "Gold labels are needed" in text
+        refused("judged", judged, gold, **columns)
     # Labels of people are gold labels, whatever the log says.
     labels = [int(score > 0.5) for score in SCORES]
     np.testing.assert_array_equal(rows(run, labels).outcome, labels)
@@ -323,7 +334,7 @@ def test_epochs_of_a_log_are_clusters():
     assert len(np.unique(read.group)) == 40
     loaded = calib.load(inspect_json(samples))
     assert len(np.unique(loaded.group)) == 40
-    assert "Rows with the same `sample_id` are one cluster." in read.notes
+    assert "group: sample_id" in read.notes[0]
     once = rows(inspect_json([one for one in samples if one["epoch"] == 1]), None)
     assert once.group is None
     # Labels need the epoch, because the id repeats.
@@ -349,5 +360,5 @@ def test_the_grade_of_a_log_without_confidence_is_the_answer_of_the_judge():
     gold = pd.DataFrame({"sample_id": range(8), "label": [1, 0] * 4})
     read = rows(log, gold)
     np.testing.assert_array_equal(read.score, [1, 0] * 4)
-    assert read.notes[0].startswith("Read `correct` as the judge's answer")
-    refused("no-scores", log, None)
+    assert "score: correct" in read.notes[0]
+    refused("no-confidence", log, None)

@@ -12,7 +12,7 @@ from calib.loading.sentences import FORMS, PART, SENTENCES, WRITER, sentence
 
 NOUNS = {
     *("answer", "cell", "character", "class", "column", "confidence", "label", "line", "logit"),
-    *("other", "row", "score", "score column", "value"),
+    *("gold label", "judged row", "other", "row", "score", "score column", "value"),
 }
 CODE = Path(calib.__file__).parent
 

@@ -12,8 +12,8 @@ import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
 from calib.loading import read
-from calib.loading.judged_columns import judged_tables
 from calib.loading.judged_example import judged_example
+from calib.loading.judged_rows import judged_tables
 from calib.ui.pages.judge import csv_of_next_rows, width_sentence
 from calib.ui.session.judging import Judging
 from calib.ui.session.results import judge_report
@@ -123,14 +123,14 @@ def test_a_persons_own_tables_stay_until_the_example_is_wanted():
     app, (judged, gold) = start("Judge", m="platt"), tables()
     drop(app, JUDGED, judged)
     assert finding(app) == "Drop a judge's scores and gold labels"
-    assert "No column looks like gold labels" in app.error[0].value
+    assert [problem.code for problem in session_of(app).judging.problems] == ["no-outcome"]
     drop(app, GOLD, gold)
     result = calib.judge(judged, gold)
     assert not app.error
     assert finding(app) == result.headline
     assert "Example" not in answers(app)[0]
     assert key_numbers(app)["Labels saved"] == str(result.labels_saved)
-    assert "as the judge's score" in said(app)
+    assert "Read as outcome: label, score: judge" in said(app)
     # A file that cannot be read leaves the tables.
     drop(app, GOLD, b"%PDF-1.7 and more", "x.pdf")
     assert app.error[0].value.startswith("Not read: ")
@@ -157,8 +157,11 @@ def test_ratings_and_other_labels_are_repaired_on_the_page():
     judged["judge_score"] = 1 + (4 * judged["judge_score"]).round()
     gold["label"] = gold["label"].map({"pass": "B", "fail": "A"})
     app = shown(judged, gold)
-    assert [problem.code for problem in session_of(app).judging.problems] == ["unclear-labels"]
-    press(app, "judge_unclear-labels_1")
+    assert [problem.code for problem in session_of(app).judging.problems] == [
+        "no-positive",
+        "scale",
+    ]
+    press(app, "judge_no-positive_0")
     assert [problem.code for problem in session_of(app).judging.problems] == ["scale"]
     assert not press(app, "judge_scale_0").error
     result = calib.judge(judged, gold, positive="B", scale=(1, 5))
@@ -172,12 +175,12 @@ def test_ratings_and_other_labels_are_repaired_on_the_page():
 def test_a_column_that_is_not_there_and_a_model_without_scores_are_said():
     judged, gold = tables()
     app = shown(judged, gold, row_id="explanation")
-    assert "have no column `explanation`" in app.error[0].value
+    assert "`explanation` is not in the gold labels" in app.error[0].value
     judged["answered_by"] = np.where(judged.index < 300, "m", "n")
     judged.loc[300:, "judge_score"] = np.nan
     app = shown(judged, gold, model="answered_by")
     assert not app.error
-    assert "Column `judge_score` has no scores" in app.warning[0].value
+    assert "`judge_score` is missing in all rows" in app.warning[0].value
     assert "At least 3 rows" in shown(tables()[0], gold.iloc[:2]).warning[0].value
 
 
@@ -192,7 +195,7 @@ def test_a_log_with_several_scorers_is_read_after_one_is_chosen():
     drop(app, JUDGED, log, "run.json")
     assert "Not read: Each answer was scored in several ways" in app.error[0].value
     press(app, "judge_read_False_which-scorer_1")
-    assert "no label that does not depend on the judge" in app.error[0].value
+    assert "no outcome that does not depend on the judge" in app.error[0].value
     assert not drop(app, GOLD, gold).error
     assert finding(app) == calib.judge(log.encode(), gold, scorer="Bias").headline
 

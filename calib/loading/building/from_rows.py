@@ -47,7 +47,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             None if rows.weight is None else rows.weight.values[keep],
             log_odds=None if log_odds is None else log_odds[keep],
             test=None if rows.test is None else rows.test[keep],
-            group=_group(rows, keep),
+            group=clusters(rows, keep),
             fold=_fold(rows, keep),
             columns=columns,
             class_names=_class_names(rows),
@@ -81,7 +81,8 @@ def class_names(labels: Labels, mapping: ColumnMapping) -> tuple[str, str]:
     return negatives[0] if len(negatives) == 1 else f"not {positive}", positive
 
 
-def _group(rows: Rows, keep: Kept) -> IntArray | None:
+def clusters(rows: Rows, keep: Kept) -> IntArray | None:
+    """The number of each row's cluster, if a column has clusters."""
     if rows.mapping.group is None:
         return None
     codes = as_labels(rows.frame[rows.mapping.group]).codes[keep]

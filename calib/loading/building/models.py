@@ -56,7 +56,7 @@ def assess(
     other tables that lack its columns. If `strict`, guesses are refused.
     """
     data_name = name or tables[0].name
-    errors = list(_structure_errors(tables, mapping))
+    errors = list(structure_errors(tables, mapping))
     if strict and "models" in mapping.guessed:
         errors.append(refused_guess(column_guess("models", mapping.models)))
     if errors:
@@ -111,7 +111,7 @@ def _add_model(
     return ()
 
 
-def _structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
+def structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
     """Errors of the files and the model column, which prevent finding the models."""
     for table in tables:
         yield from (note for note in table.notes if note.severity == "error")

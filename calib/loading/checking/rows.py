@@ -130,22 +130,19 @@ def unusable_problems(
             yield say("left-out", count=count, total=total, reasons=reasons)
         return
     for reason, rows in unusable.items():
-        role, _, state = reason.partition(" ")
+        _, _, state = reason.partition(" ")
         # Other checks report these states.
         if state in ("not a number", OUTSIDE):
             continue
         if reason == "outcome missing" and labels is not None and len(labels) == 1:
             yield _empty_or_missing(mapping, labels.name(0), rows, total)
             continue
-        key = KEYS.get(state, "missing")
-        column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
-        given = {"role": role, "column": column, "state": state.removeprefix("label ")}
         if rows.count == total:
-            yield error(f"{key}.all", place=place, **given)
+            yield none_usable(mapping, reason, place)
             continue
         yield error(
-            key,
-            **given,
+            KEYS.get(state, "missing"),
+            **_cells_of(mapping, reason),
             count=rows.count,
             total=total,
             cell=rows.cell if state in ("unknown", NEITHER) else None,
@@ -154,6 +151,21 @@ def unusable_problems(
             repair=replace(mapping, drop_missing=True),
             label=leave_out(rows.count, total),
         )
+
+
+def none_usable(
+    mapping: ColumnMapping, reason: str, place: Literal["file", "source"] = "file"
+) -> Problem:
+    """Make the error that no row can be used, for one reason."""
+    cells = _cells_of(mapping, reason)
+    return error(f"{KEYS.get(cells['state'], 'missing')}.all", place=place, **cells)
+
+
+def _cells_of(mapping: ColumnMapping, reason: str) -> dict[str, Any]:
+    """The column whose cells cannot be used for a reason, and their state."""
+    role, _, state = reason.partition(" ")
+    column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
+    return {"role": role, "column": column, "state": state.removeprefix("label ")}
 
 
 def _empty_or_missing(mapping: ColumnMapping, label: str, rows: Unusable, total: int) -> Problem:

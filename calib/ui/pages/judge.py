@@ -16,8 +16,8 @@ from calib.figures.summary import summary_chart
 from calib.figures.words import undrawn
 from calib.loading import Table
 from calib.loading.joining import joined
-from calib.loading.judged_columns import SCALES
 from calib.loading.judged_example import judged_example
+from calib.loading.judged_rows import SCALES
 from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
 from calib.text import (
@@ -247,7 +247,7 @@ def judges_control(session: Session, label: str, rows: Table) -> None:
     ask(
         st.multiselect,
         "judge_score",
-        list(session.judging.columns.scores),
+        list(session.judging.columns.score_columns),
         change,
         label=label,
         options=rows.columns,
