@@ -27,7 +27,6 @@ from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.text import count, listed, plural, quoted
 
 MAX_SLICES = 50  # A column with more values is a quantity or an id, and not a slice.
 FIRST_DAY, AFTER_LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2200-01-01")
@@ -80,19 +79,15 @@ def read_days(data: Source | Aggregate, columns: ColumnMapping, horizon: int) ->
         If a column is not named, does not exist, or cannot be read.
     """
     if columns.group is not None:
-        raise refuse(
-            "clusters",
-            f"Column {quoted(columns.group)} has clusters, but the alarm is for independent rows. "
-            "Keep one row per cluster, and leave --group out.",
-        )
+        raise refuse("clusters", column=columns.group)
     if isinstance(data, Aggregate):
         return _counted_days(data, columns)
     for role in ("outcome", "score", "time"):
         if getattr(columns, role) is None:
-            raise refuse("not-named", f"The column of the {role} must be named: --{role} COLUMN.")
+            raise refuse("not-named", role=role)
     table = read(data, given=FileFormat())
     if not len(table):
-        raise refuse("empty", f"{quoted(table.name)} has no rows.")
+        raise refuse("empty.days", file=table.name)
     columns = _with_labels(table, columns)
     problems, rows = examine(table, columns, partly=True)
     refuse_errors(problems, columns, ROLES)
@@ -119,18 +114,14 @@ def read_days(data: Source | Aggregate, columns: ColumnMapping, horizon: int) ->
 def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
     """Days of counts of rows that all have an outcome."""
     if len(counted.models) > 1:
-        models = listed(counted.models, 5)
-        raise refuse(
-            "models",
-            f"{quoted(counted.name)} counts several models ({models}). Scan one at a time.",
-        )
+        raise refuse("models.counts", file=counted.name, models=counted.models)
     if counted.weighted:
-        raise refuse("weights", f"{quoted(counted.name)} has weights. Scan without --weight.")
+        raise refuse("weights.counts", file=counted.name)
     if counted.time_kind != "M":
-        raise refuse("times", f"{quoted(counted.name)} has no counts by day: scan with --time.")
+        raise refuse("times.counts", file=counted.name)
     if columns.slices or columns.arrived:
         column = [*columns.slices, columns.arrived][0]
-        raise refuse("rows", f"Counts do not say {quoted(str(column))} by day. Give rows instead.")
+        raise refuse("rows", column=column)
     labels = [name for name in counted.class_names if name != counted.positive_name]
     stated = ColumnMapping(
         outcome=counted.outcome_name,
@@ -142,18 +133,11 @@ def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
     for name in ROLES:
         wanted, there = getattr(columns, name), getattr(stated, name)
         if wanted and wanted != there:
-            raise refuse(
-                "other-columns",
-                f"{quoted(counted.name)} was counted with {quoted(str(there))} as its "
-                f"{name}, not {quoted(str(wanted))}.",
-            )
+            given = {"role": name, "column": str(there), "wanted": str(wanted)}
+            raise refuse("other-columns", file=counted.name, **given)
     day, rows = counted.timed(counted.time_name, counted.view_key)
     if rows.group is not None:
-        raise refuse(
-            "clusters",
-            f"{quoted(counted.name)} has rows in clusters, but the alarm is for independent rows. "
-            "Scan one row per cluster, without --group.",
-        )
+        raise refuse("clusters.counts", file=counted.name)
     _check_dates(day, counted.time_name, "counts")
     counts = DayCounts.of_rows(
         day, rows.score, rows.outcome.astype(np.int64), {}, np.rint(rows.counts).astype(np.int64)
@@ -171,11 +155,7 @@ def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
     labels, _ = as_outcome(table.frame[columns.outcome], columns.positives)
     positive, negative = columns.positive, columns.negative
     if not len(labels) and None in (positive, negative):
-        raise refuse(
-            "no-labels",
-            f"Column {quoted(columns.outcome)} is empty. Name both labels: --positive and "
-            "--negative.",
-        )
+        raise refuse("no-labels.days", column=columns.outcome)
     if positive is None:
         words = {name.casefold() for name in labels.names}
         pair = next((pair for pair in COMMON_PAIRS if words <= pair), set())
@@ -186,11 +166,7 @@ def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
         stated = {labels.find(name) for name in columns.positives}
         others = [name for code, name in enumerate(labels.names) if code not in stated]
         if not others:
-            raise refuse(
-                "no-negative",
-                f"Column {quoted(columns.outcome)} has {listed(labels.names, 5)}. "
-                "Name the label of negative rows too: --negative LABEL.",
-            )
+            raise refuse("no-negative.days", column=columns.outcome, labels=labels.names)
         negative = others[0] if len(others) == 1 else None
     return replace(columns, negative=negative)
 
@@ -198,11 +174,7 @@ def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
 def _moments(times: Times, cells: pd.Series, columns: ColumnMapping) -> NDArray[Any]:
     """Times in UTC, so that one moment has one day, however it is written."""
     if times.zoned:
-        raise refuse(
-            "zones",
-            f"Column {quoted(cells.name)} has times with the name of a zone. Write the offset from "
-            "UTC instead, such as 2026-03-01T09:05-05:00.",
-        )
+        raise refuse("zones", column=cells.name)
     if times.values is None or times.values.dtype.kind != "M":
         of_cells = replace(columns, time=str(cells.name))
         raise InputError([no_times(of_cells, cells, unclear=times.unclear)])
@@ -213,12 +185,8 @@ def _check_dates(values: NDArray[Any], name: str, of: str, table: Table | None =
     """Refuse rows without a date, or with one that cannot be that of a prediction."""
     wrong = np.flatnonzero(~((values >= FIRST_DAY) & (values < AFTER_LAST_DAY)))
     if len(wrong):
-        first = f", first row {table.number(int(wrong[0]))}" if table is not None else ""
-        raise refuse(
-            "times",
-            f"Column {quoted(name)} must hold a date from 1970 to 2199 in all {of}, but "
-            f"{count(len(wrong))} {'has' if len(wrong) == 1 else 'have'} none{first}.",
-        )
+        first = 0 if table is None else table.number(int(wrong[0]))
+        raise refuse("times", column=name, of=of, n=len(wrong), first=first)
 
 
 def _is_late(
@@ -236,32 +204,20 @@ def _is_late(
         arrived = _moments(as_times(frame[name], utc=True), frame[name], columns)
     unknown = int((np.isnat(arrived) & ~without).sum())
     if unknown:
-        raise refuse(
-            "no-arrival",
-            f"Column {quoted(name)} is empty in {plural(unknown, 'row')} with an outcome. Fill in "
-            "when each outcome arrived.",
-        )
+        raise refuse("no-arrival", column=name, n=unknown)
     # All rows of a day have the same deadline, so that a file without a column of arrivals, made
     # when that is over, has the same outcomes.
     age = arrived.astype("datetime64[D]") - made.astype("datetime64[D]")
     wrong = int((age < np.timedelta64(0, "D"))[~without].sum())
     if wrong:
-        raise refuse(
-            "arrived-before",
-            f"In {plural(wrong, 'row')} the outcome arrived (column {quoted(name)}) on a day "
-            f"before that of the prediction (column {quoted(str(columns.time))}). Correct them.",
-        )
+        raise refuse("arrived-before", n=wrong, column=name, time=columns.time)
     return np.asarray(age > np.timedelta64(horizon, "D"))
 
 
 def _slices(frame: pd.DataFrame, column: str) -> tuple[IntArray, list[str]]:
     labels = as_labels(frame[column])
     if len(labels) > MAX_SLICES:
-        raise refuse(
-            "many-slices",
-            f"Column {quoted(column)} has {len(labels):,} values; a monitor has at most "
-            f"{MAX_SLICES} slices per column. Write ranges or groups into a column.",
-        )
+        raise refuse("many-slices", column=column, n=len(labels), most=MAX_SLICES)
     if (labels.codes < 0).any():
         return np.where(labels.codes < 0, len(labels), labels.codes), [*labels.names, MISSING_SLICE]
     return labels.codes, list(labels.names)
