@@ -28,7 +28,7 @@ class Halved:
     def knots(self):
         return np.array([0.5])
 
-    def formula(self):
+    def described(self):
         return "half of the score"
 
 
