@@ -144,7 +144,7 @@ class InputWarning(UserWarning):
 def problem(
     severity: Severity,
     key: str,
-    text: Any = "",
+    *,
     repair: Any = None,
     label: Any = "",
     choices: Any = (),
@@ -155,8 +155,6 @@ def problem(
     It can have a `repair`, which is a ColumnMapping, with the `label` of its button, and `choices`.
     They are not typed, because facts of many types are given as one dictionary.
     """
-    if text:
-        facts["text"] = text
     # A process that reads a file returns its problems as JSON, which has lists and no tuples.
     plain = {name: [*fact] if isinstance(fact, tuple) else fact for name, fact in facts.items()}
     return Problem(severity, key, plain, repair, label if repair else "", tuple(choices))
@@ -186,6 +184,6 @@ def written_argument(name: str, value: object) -> str:
     return f"{name}={value!r}"
 
 
-def refuse(key: str, text: Any = "", **facts: Any) -> InputError:
+def refuse(key: str, **facts: Any) -> InputError:
     """Make an error about the whole file."""
-    return InputError([error(key, text, **facts)])
+    return InputError([error(key, **facts)])

@@ -96,8 +96,6 @@ def sentence(key: str, facts: Mapping[str, Any]) -> str:
         names = [name for _, name, _, _ in WRITER.parse(match[1]) if name]
         return match[1] if all(facts.get(name) for name in names) else ""
 
-    if "text" in facts:
-        return str(facts["text"])
     # One sentence serves the guesses of all arguments: "guessed-score", "guessed-weight".
     text = SENTENCES[key if key in SENTENCES else f"{key.partition('-')[0]}-*"]
     if facts.get("of_model"):

@@ -72,13 +72,13 @@ def _file(made: pa.Table) -> bytes:
 def _analysed(data: bytes) -> calib.Analysis:
     found = read(data, "counts.parquet")
     if not isinstance(found, calib.Aggregate):
-        raise refuse("rows", "These are rows.")
+        raise refuse("view", message="These are rows.")
     try:
         return calib.analyze(found, SETTINGS)
     except InputError:
         raise
     except ValueError as error:
-        raise refuse("analysis", str(error)) from error
+        raise refuse("view", message=str(error)) from error
 
 
 def _wrong(analysis: calib.Analysis) -> str:
