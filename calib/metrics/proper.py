@@ -60,7 +60,7 @@ def log_loss_range(cells: ScoreCells) -> tuple[float, float]:
     >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.6, 0.9])
     >>> from dataclasses import replace
     >>> [round(end, 3) for end in log_loss_range(replace(cells, step=0.1))]
-    [0.182, 0.305]
+    [0.178, 0.308]
     """
     low, high = cells.ranges
 
