@@ -106,7 +106,7 @@ def clusters_over_three_periods(rng, n, period):
     "made",
     [
         calibrated,
-        rare,
+        rare_events,
         too_low_in_all_periods,
         overconfident,
         rising_base_rate,
