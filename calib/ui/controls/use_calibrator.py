@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -97,25 +97,7 @@ def _plan_dialog(session: Session, model: state.Model, plan: PlanChoice, time: s
     chosen, since = plan.plan, plan.since.isoformat()
     calibrator = plan.calibrator
     assert calibrator is not None  # Without one there is no button.
-    left, right = st.columns([2, 3])
-    with left:
-        suffix = st.segmented_control(
-            "Form",
-            list(CONDITIONAL),
-            default=CONDITIONAL[0],
-            format_func=lambda key: TARGETS[key].label,
-            required=True,
-            key="plan_form",
-        )
-    dialect = None
-    if suffix == ".sql":
-        with right:
-            dialect = st.selectbox(
-                "SQL dialect",
-                list(DIALECTS),
-                format_func=lambda key: DIALECTS[key].name,
-                key="plan_dialect",
-            )
+    suffix, dialect = _form(CONDITIONAL, "plan")
     try:
         condition = Condition(time, since, chosen.column, chosen.value)
         made = session.memo.heavy(
@@ -182,26 +164,32 @@ def _dialog(session: Session, model: state.Model, first: str = "") -> None:
         _scores(session, model, method)
 
 
-def _code(session: Session, model: state.Model, method: str) -> None:
+def _form(suffixes: Iterable[str], key: str) -> tuple[str, str | None]:
+    """Choose the form of the code, and the dialect of SQL."""
     left, right = st.columns([2, 3])
     with left:
         suffix = st.segmented_control(
             "Form",
-            list(TARGETS),
+            list(suffixes),
             default=".sql",
             format_func=lambda key: TARGETS[key].label,
             required=True,
-            key="use_form",
+            key=f"{key}_form",
         )
-    dialect = None
-    if suffix == ".sql":
-        with right:
-            dialect = st.selectbox(
-                "SQL dialect",
-                list(DIALECTS),
-                format_func=lambda key: DIALECTS[key].name,
-                key="use_dialect",
-            )
+    if suffix != ".sql":
+        return suffix, None
+    with right:
+        dialect = st.selectbox(
+            "SQL dialect",
+            list(DIALECTS),
+            format_func=lambda key: DIALECTS[key].name,
+            key=f"{key}_dialect",
+        )
+    return suffix, dialect
+
+
+def _code(session: Session, model: state.Model, method: str) -> None:
+    suffix, dialect = _form(TARGETS, "use")
     try:
         with st.spinner("Running it at its test scores"):
             columns, classes = _columns(session, model.rows), _classes(model.rows)
