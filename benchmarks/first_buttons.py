@@ -20,7 +20,7 @@ import numpy as np
 
 from calib.data.file_options import FileFormat
 from calib.data.predictions import Predictions
-from calib.loading import ColumnMapping, InputError, Problem
+from calib.loading import Columns, InputError, Problem
 from calib.loading.joining import joined
 from calib.loading.logs import combined
 from calib.scanning.rows_or_counts import read
@@ -58,7 +58,7 @@ class Visit:
             *(problem for problem in problems if problem.severity == "error"),
         )
 
-    def first(self) -> tuple[str, str, ColumnMapping | Mapping[str, Any]] | None:
+    def first(self) -> tuple[str, str, Columns | Mapping[str, Any]] | None:
         """The code of the first problem with buttons, and the text and the answer of its first."""
         for problem in self.problems:
             if self.upload is not None:
@@ -69,8 +69,8 @@ class Visit:
                 return problem.code, *answers[0]
         return None
 
-    def press(self, answer: ColumnMapping | Mapping[str, Any]) -> None:
-        if isinstance(answer, ColumnMapping):
+    def press(self, answer: Columns | Mapping[str, Any]) -> None:
+        if isinstance(answer, Columns):
             assert self.upload is not None
             self._take(self.upload.mapped(answer))
         else:

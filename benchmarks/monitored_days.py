@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from benchmarks._clock import cpu_seconds
 from calib.data.day_counts import DayCounts
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.monitored_rows import read_days
 from calib.numerics.arrays import FloatArray
 from calib.store import Store
@@ -28,7 +28,7 @@ from calib.store import Store
 FIRST = np.datetime64("2023-01-01")
 N_DAYS, N_SLICES, HORIZON = 1096, 20, 30
 SLICES = [f"region {number}" for number in range(N_SLICES)]
-COLUMNS = ColumnMapping(outcome="y", score="p", time="at", slices=("region",))
+COLUMNS = Columns(outcome="y", score="p", time="at", slices=("region",))
 MISSING_SHARE = 0.05
 
 

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib.analysis.monitor.days import Counts
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.monitored_rows import read_days
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.change_day import day_likelihood
@@ -41,9 +41,7 @@ RUNS_AT_ONCE = 100
 MEAN_DELAY_OF_POSITIVES = 7.0
 WINDOW = 30
 FIRST_DAY = np.datetime64("2026-01-01")
-COLUMNS = ColumnMapping(
-    outcome="y", score="p", time="at", arrived="known", positive="1", negative="0"
-)
+COLUMNS = Columns(outcome="y", score="p", time="at", arrived="known", positive="1", negative="0")
 Truth = Callable[[FloatArray], FloatArray]
 
 

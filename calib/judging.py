@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult, judge_rows
-from calib.data.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import Columns, FileFormat
 from calib.loading.judged_rows import Judged, JudgedParts, read_judged
 from calib.loading.loader import columns_of, with_arguments
 from calib.loading.problems import InputError
@@ -167,4 +167,4 @@ def _read(judged: Judged, gold: Judged | None, options: Mapping[str, Any]) -> Ju
     try:
         return read_judged(judged, gold, columns_of(**columns), given)
     except InputError as error:
-        raise with_arguments(error.problems, ColumnMapping()) from None
+        raise with_arguments(error.problems, Columns()) from None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.predictions import Predictions
 from calib.loading.building.calibrated_file import calibrate_table
 from calib.loading.checking.inspection import examine
@@ -140,7 +140,7 @@ def test_reports_are_verified_without_the_log_odds(grade):
 
 def test_lost_logits_are_counted():
     text = "y,a,b\n" + "0,0.5,0.25\n1,0,900\n0,800,1.5\n1,2,-4\n" * 5
-    table, mapping = read(text), ColumnMapping(outcome="y", score=("a", "b"), transform="softmax")
+    table, mapping = read(text), Columns(outcome="y", score=("a", "b"), transform="softmax")
     problems, _ = examine(table, mapping)
     (lost,) = [problem for problem in problems if problem.code == "lost-logits"]
     assert lost.severity == "note"
@@ -151,7 +151,7 @@ def test_new_scores_are_calibrated_by_their_log_odds():
     analysis = analysed(50.0, "logistic")
     fitted = analysis.held_out.calibrators["logistic"]
     z = np.array([-np.inf, -300.0, 45.0, 60.0, np.inf])
-    mapping = ColumnMapping(score="z", transform="logit")
+    mapping = Columns(score="z", transform="logit")
     table = read("id,z\n" + "\n".join(f"{i},{value}" for i, value in enumerate(z.tolist())))
     frame = calibrate_table(table, mapping, fitted.predict).frame
     line = sigmoid(fitted.intercept_ + fitted.slope_ * z[1:-1])

@@ -21,7 +21,7 @@ from calib.cli.predictions import is_result_of_query, with_options
 from calib.cli.streams import tell, writing
 from calib.cli.webhook import post, webhook
 from calib.data.aggregate import Aggregate
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.distribution import pip_install
 from calib.loading import InputError
 from calib.loading.monitored_rows import ROLES, Days, read_days
@@ -230,7 +230,7 @@ def _refuse_future(day: date, what: str) -> None:
 def _days(given: argparse.Namespace, stored: Mapping[str, Any], horizon: int) -> Days:
     stated = {role: getattr(given, role) for role in ROLES}
     chosen = {role: stored.get(role) if value is None else value for role, value in stated.items()}
-    columns = ColumnMapping(**chosen | {"slices": tuple(chosen["slices"] or ())})
+    columns = Columns(**chosen | {"slices": tuple(chosen["slices"] or ())})
     if Aggregate.is_saved_at(given.file):
         return read_days(Aggregate.load(given.file), columns, horizon)
     try:

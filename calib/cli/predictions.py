@@ -17,7 +17,7 @@ from calib.data.aggregate import Aggregate
 from calib.data.base import Data
 from calib.data.origin import read_because
 from calib.data.predictions import Predictions
-from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
+from calib.loading import Columns, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.problems import MAX_WRITTEN_LABELS
 
@@ -164,7 +164,7 @@ def _example(key: str, arguments: dict[str, Any]) -> Predictions:
     return EXAMPLES[key].load() if model is None else models[model]
 
 
-def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
+def _with_options(problem: Problem, base: Columns | None) -> str:
     answers = [[_option(*item) for item in answer.items()] for answer in problem.answers(base)]
     text = " or ".join(map(" ".join, answers))
     # Some repairs remove an option, and a name with control characters cannot be typed in a shell.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calib.data import aggregate_file
 from calib.data.base import Data
 from calib.data.counted import CountedRows
-from calib.data.file_options import ColumnMapping, Transform
+from calib.data.file_options import Columns, Transform
 from calib.data.origin import Origin
 from calib.data.slicing import MISSING, Slicing
 from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
@@ -146,7 +146,7 @@ class Aggregate(Data):
     @property
     def origin(self) -> Origin | None:
         """The conversion of the scores. Counts keep nothing else of how the rows were read."""
-        conversion = Origin(ColumnMapping(transform=self.transform, swap=self.swap))
+        conversion = Origin(Columns(transform=self.transform, swap=self.swap))
         return None if conversion == Origin() else conversion
 
     @property

@@ -103,7 +103,7 @@ class Doubt(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnMapping(ColumnOptions):
+class Columns(ColumnOptions):
     """The meaning of the columns, and the conversions to apply. It is hashable.
 
     The fields are those of `ColumnOptions`, with labels as text and sequences as tuples, and
@@ -114,7 +114,7 @@ class ColumnMapping(ColumnOptions):
     when the outcome `arrived`. `guessed` are the names of fields that were guessed, `reasons` say
     why, and `doubts` what is still open. The last three do not matter when mappings are compared.
 
-    >>> ColumnMapping(outcome="y", score="p").changed()
+    >>> Columns(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
     """
 
@@ -166,7 +166,7 @@ class ColumnMapping(ColumnOptions):
         """What the guesses leave open that no person has settled."""
         return tuple(doubt.problem for doubt in self.doubts if doubt.role in self.guessed)
 
-    def chosen(self, **choices: Any) -> ColumnMapping:
+    def chosen(self, **choices: Any) -> Columns:
         """The same mapping with fields that a person chose, which are then not guesses."""
         guessed = tuple(name for name in self.guessed if name not in choices)
         chosen = replace(self, **choices, guessed=guessed)
@@ -176,9 +176,9 @@ class ColumnMapping(ColumnOptions):
         columns = replace(chosen, slices=()).columns()
         return replace(chosen, slices=tuple(name for name in self.slices if name not in columns))
 
-    def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
+    def changed(self, base: Columns | None = None) -> dict[str, Any]:
         """The fields that differ from another mapping (from the empty one by default)."""
-        return _changed(self, base or ColumnMapping())
+        return _changed(self, base or Columns())
 
     def columns(self) -> dict[str, str]:
         """The role of each column that is named."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.data.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import Columns, FileFormat
 
 # These arguments say how cells are written or which rows are left out, not what a column means.
 TEXT_ARGUMENTS = {
@@ -63,11 +63,11 @@ EMPTY: Mapping[Any, Any] = {str: "", Names: (), bool: False, int: 0}
 class Origin:
     """What the columns of a file mean, how it is read, and what else gives the same rows again.
 
-    >>> Origin(ColumnMapping(outcome="y", score="p", positive="1"), file="rows.csv").arguments()
+    >>> Origin(Columns(outcome="y", score="p", positive="1"), file="rows.csv").arguments()
     {'outcome': 'y', 'score': 'p', 'positive': '1'}
     """
 
-    columns: ColumnMapping = field(default_factory=ColumnMapping)
+    columns: Columns = field(default_factory=Columns)
     format: FileFormat = field(default_factory=FileFormat)
     # The names of files do not contain their folders.
     file: str = ""
@@ -130,13 +130,13 @@ class Origin:
         of_origin = {one.name: given.pop(one.name) for one in fields(cls) if one.name in given}
         of_format = [one.name for one in fields(FileFormat) if one.name in given]
         text_format = FileFormat(**{name: given.pop(name) for name in of_format})
-        return cls(ColumnMapping(**given), text_format, **of_origin)
+        return cls(Columns(**given), text_format, **of_origin)
 
     @property
     def of_counts(self) -> bool:
         """Whether it is the origin of counts, which keep only how their scores were converted."""
         columns = self.columns
-        return self == Origin(ColumnMapping(transform=columns.transform, swap=columns.swap))
+        return self == Origin(Columns(transform=columns.transform, swap=columns.swap))
 
     def stated(self) -> Origin:
         """The same origin with every guessed argument stated; `guessed` still has its name."""
@@ -163,7 +163,7 @@ class Origin:
 def conversion_of(origin: Origin | None) -> dict[str, Any]:
     """The arguments `transform` and `swap` of `calib.load`.
 
-    >>> conversion_of(Origin(ColumnMapping(transform="percent"))), conversion_of(None)
+    >>> conversion_of(Origin(Columns(transform="percent"))), conversion_of(None)
     ({'transform': 'percent', 'swap': False}, {'transform': 'none', 'swap': False})
     """
     columns = (origin or Origin()).columns
@@ -173,11 +173,11 @@ def conversion_of(origin: Origin | None) -> dict[str, Any]:
 def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -> str:
     """What the columns were read as, and which of it was guessed, as one line for people.
 
-    >>> columns = ColumnMapping(outcome="sex", score="risk")
+    >>> columns = Columns(outcome="sex", score="risk")
     >>> origin = Origin(columns, guessed=("outcome", "score"))
     >>> read_as(origin, outcome="sex", score="risk", positive="1")
     'outcome: sex, score: risk, positive: 1 (guessed)'
-    >>> origin = Origin(ColumnMapping(weight="w"), guessed=("weight",))
+    >>> origin = Origin(Columns(weight="w"), guessed=("weight",))
     >>> read_as(origin, outcome="y", score="p", positive="1")
     'outcome: y, score: p, positive: 1, weight: w (guessed: weight)'
     """

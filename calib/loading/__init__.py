@@ -5,7 +5,7 @@ problems and makes the predictions of every model. Then a person changes the map
 repair of a problem, and the page calls `assess` again.
 """
 
-from calib.data.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import Columns, FileFormat
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
 from calib.loading.columns import as_classes, as_labels, folded
@@ -20,7 +20,7 @@ __all__ = [
     "MAX_BYTES",
     "Assessment",
     "Choice",
-    "ColumnMapping",
+    "Columns",
     "FileFormat",
     "InputError",
     "InputWarning",

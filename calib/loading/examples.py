@@ -26,7 +26,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.registry import Registry
@@ -74,7 +74,7 @@ def _example(
             loaded = make()
             if isinstance(loaded, Mapping):
                 return {
-                    name: replace(rows, origin=Origin(ColumnMapping(model_value=name), example=key))
+                    name: replace(rows, origin=Origin(Columns(model_value=name), example=key))
                     for name, rows in loaded.items()
                 }
             return {title: replace(loaded, name=key, origin=Origin(example=key))}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib.data.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import Columns, FileFormat
 from calib.data.judged import JudgedRows
 from calib.data.origin import Origin, read_as
 from calib.data.predictions import Predictions
@@ -65,7 +65,7 @@ class JudgedParts:
 
 
 def read_judged(
-    judged: Judged, gold: Judged | None, columns: ColumnMapping, given: FileFormat = GUESSED_FORMAT
+    judged: Judged, gold: Judged | None, columns: Columns, given: FileFormat = GUESSED_FORMAT
 ) -> JudgedParts:
     """Read the rows of each judge and model. `given` says how files are read.
 
@@ -132,7 +132,7 @@ def judged_tables(tables: Sequence[Table]) -> tuple[Table, Table | None] | None:
         return (tables[0], None) if _few_labels(tables[0], tables[0]) else None
     pairs = (tables, tables[::-1]) if len(tables) == 2 else ()
     for rows, gold in pairs:
-        if _id_column(rows, gold, ColumnMapping()) is not None and _few_labels(rows, gold):
+        if _id_column(rows, gold, Columns()) is not None and _few_labels(rows, gold):
             return rows, gold
     return None
 
@@ -179,12 +179,12 @@ def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
 
 
 def _joined(
-    table: Table, gold: Table | None, columns: ColumnMapping
-) -> tuple[Table, ColumnMapping, str | None]:
+    table: Table, gold: Table | None, columns: Columns
+) -> tuple[Table, Columns, str | None]:
     """The judged rows with their labels, the mapping with the id, and the column of the labels."""
     row_id, outcome = columns.row_id, columns.outcome
-    of_rows = ColumnMapping(row_id=row_id, model=columns.model)
-    of_gold = ColumnMapping(row_id=row_id, outcome=outcome)
+    of_rows = Columns(row_id=row_id, model=columns.model)
+    of_gold = Columns(row_id=row_id, outcome=outcome)
     for one, needed, where in (
         (table, of_rows, "the judged rows"),
         (gold, of_gold, "the gold labels"),
@@ -202,7 +202,7 @@ def _joined(
     refuse_errors([note for note in gold.notes if note.code == "judged"], columns)
     if outcome is None:
         model = columns.model if columns.model in gold.columns else None
-        by_name = ColumnMapping(row_id=columns.row_id, model=model)
+        by_name = Columns(row_id=columns.row_id, model=model)
         by_load = guess(gold, _by_name(gold, by_name, "outcome", names.GOLD_NAMES))
         doubts = [doubt.problem for doubt in by_load.doubts if doubt.role == "outcome"]
         outcome = by_load.outcome
@@ -216,9 +216,7 @@ def _joined(
     return both, replace(columns, outcome=name), outcome
 
 
-def _by_name(
-    table: Table, mapping: ColumnMapping, role: str, patterns: Sequence[str]
-) -> ColumnMapping:
+def _by_name(table: Table, mapping: Columns, role: str, patterns: Sequence[str]) -> Columns:
     """The mapping with a column of these names in a role that is empty."""
     column: Any = getattr(mapping, role) or _column(table, patterns, mapping.columns())
     return replace(mapping, **{role: column})
@@ -229,7 +227,7 @@ def _column(table: Table, patterns: Sequence[str], taken: Iterable[str] = ()) ->
     return Facts(table.frame, {*taken}).find_by_name(patterns, lambda _: True)
 
 
-def _id_column(table: Table, gold: Table | None, columns: ColumnMapping) -> str | None:
+def _id_column(table: Table, gold: Table | None, columns: Columns) -> str | None:
     """A column with the name of an id, in both tables, which differs from row to row if one does.
 
     If none does, labels cannot be matched by it. They are then refused, and not matched by
@@ -250,7 +248,7 @@ def _id_column(table: Table, gold: Table | None, columns: ColumnMapping) -> str 
     return next(iter(shared), None)
 
 
-def _places(table: Table, gold: Table, outcome: str, columns: ColumnMapping) -> IntArray:
+def _places(table: Table, gold: Table, outcome: str, columns: Columns) -> IntArray:
     """For each judged row the row of its label, or -1 if it has none."""
     frame, row_id = table.frame, columns.row_id
     if row_id is None:
@@ -308,7 +306,7 @@ def _check_unique(keys: pd.Index, column: str, what: str, key: str, **facts: Any
     raise refuse(key, id=repeated, what=what, column=column, **facts)
 
 
-def _guessed(table: Table, given: ColumnMapping, *, with_labels: bool) -> ColumnMapping:
+def _guessed(table: Table, given: Columns, *, with_labels: bool) -> Columns:
     """The mapping with what `load` guesses of it, after the names that judges use."""
     mapping = given
     if not table.log:
@@ -333,9 +331,7 @@ def _guessed(table: Table, given: ColumnMapping, *, with_labels: bool) -> Column
     return mapping
 
 
-def _notes(
-    table: Table, mapping: ColumnMapping, given: ColumnMapping, gold: Table | None
-) -> tuple[str, ...]:
+def _notes(table: Table, mapping: Columns, given: Columns, gold: Table | None) -> tuple[str, ...]:
     """What was guessed, how labels are matched, and what is not used."""
     roles = {role: getattr(mapping, role) for role in ("outcome", "score", "row_id", "group")}
     guessed = [r for r, c in roles.items() if c not in (None, SCORE, GOLD, getattr(given, r))]
@@ -380,9 +376,7 @@ def _label_that_passes(cells: pd.Series) -> str | tuple[str, ...] | None:
     return tuple(labels.name(int(code)) for code in np.flatnonzero(passes)) or "pass"
 
 
-def _checked(
-    table: Table, mapping: ColumnMapping, score: str | None
-) -> tuple[Rows, tuple[str, ...]]:
+def _checked(table: Table, mapping: Columns, score: str | None) -> tuple[Rows, tuple[str, ...]]:
     """The rows of one judge, and remarks. Raises InputError if they cannot be used."""
     mapping = replace(mapping, score=score, models=())
     of_scale: tuple[Problem, ...] = ()
@@ -401,7 +395,7 @@ def _checked(
 
 
 def _as_scores(
-    frame: pd.DataFrame, mapping: ColumnMapping
+    frame: pd.DataFrame, mapping: Columns
 ) -> tuple[pd.Series | FloatArray, tuple[Problem, ...]]:
     """The cells of the score as numbers: answers that pass are 1, and ratings go from 0 to 1.
 
@@ -440,7 +434,7 @@ def _as_scores(
     return scaled, (error("scale", choices=choices, **given),)
 
 
-def _models(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, BoolArray]]:
+def _models(table: Table, mapping: Columns) -> Iterator[tuple[str, BoolArray]]:
     """The name and the rows of each model."""
     if mapping.model is None:
         yield "", np.ones(len(table), dtype=np.bool_)

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping, ColumnOptions, Decimal, FileFormat, option
+from calib.data.file_options import ColumnOptions, Columns, Decimal, FileFormat, option
 from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
@@ -97,21 +97,21 @@ class ModelOptions(_Options):
     models: Sequence[str] = option((), "Score columns, one per model.", many=True)
 
 
-def mapping_of(options: ColumnOptions, **others: Any) -> ColumnMapping:
+def mapping_of(options: ColumnOptions, **others: Any) -> Columns:
     """The mapping that options state, with others in their place."""
-    names = {f.name for f in fields(ColumnMapping)}
+    names = {f.name for f in fields(Columns)}
     stated = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
     return columns_of(**stated | others)
 
 
-def columns_of(**stated: Any) -> ColumnMapping:
+def columns_of(**stated: Any) -> Columns:
     """The mapping of columns as a person states it, with labels as text and lists as tuples."""
     for name in {"score", "classes", "slices", "models"} & stated.keys():
         value = stated[name]
         stated[name] = value if value is None or isinstance(value, str) else tuple(value)
     for name in {"positive", "negative", "test_value"} & stated.keys():
         stated[name] = as_label_texts(stated[name])
-    return ColumnMapping(**stated | {"classes": tuple(map(class_text, stated.get("classes", ())))})
+    return Columns(**stated | {"classes": tuple(map(class_text, stated.get("classes", ())))})
 
 
 def takes(
@@ -330,7 +330,7 @@ def _read(data: Source, options: _Options) -> Table:
     try:
         return read(data, given=options.format())
     except InputError as error:
-        raise with_arguments(error.problems, ColumnMapping()) from None
+        raise with_arguments(error.problems, Columns()) from None
 
 
 def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
@@ -342,11 +342,11 @@ def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
         tests, *_ = combined([read(options.test, given=options.format())])
         return [replace(first, tests=tests), *(replace(t, tests=tests) for t in others)]
     except InputError as error:
-        raise with_arguments(error.problems, ColumnMapping()) from None
+        raise with_arguments(error.problems, Columns()) from None
 
 
 def _assessed(
-    tables: list[Table], mapping: ColumnMapping, given: ColumnMapping, options: _Options
+    tables: list[Table], mapping: Columns, given: Columns, options: _Options
 ) -> dict[str, Predictions]:
     mapping = for_test_file(mapping, tables[0].tests, given)
     assessment = assess(tables, mapping, name=options.name, strict=options.strict)
@@ -354,7 +354,7 @@ def _assessed(
     return dict(assessment.models)
 
 
-def raise_and_warn(problems: Sequence[Problem], mapping: ColumnMapping) -> None:
+def raise_and_warn(problems: Sequence[Problem], mapping: Columns) -> None:
     """Raise an InputError for errors, or issue an InputWarning for each doubt."""
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
@@ -379,9 +379,7 @@ def as_label_text(value: object) -> str | None:
     return None if value is None else as_labels(pd.Series([value])).name(0)
 
 
-def for_test_file(
-    mapping: ColumnMapping, tests: Table | None, given: ColumnMapping | None = None
-) -> ColumnMapping:
+def for_test_file(mapping: Columns, tests: Table | None, given: Columns | None = None) -> Columns:
     """A guessed mapping without the optional columns that a test file does not have.
 
     Columns that a person named (`given`) are kept, so that a missing one is reported.
@@ -400,13 +398,13 @@ def for_test_file(
     return replace(mapping, slices=slices, **lacking)
 
 
-def with_arguments(problems: Sequence[Problem], mapping: ColumnMapping) -> InputError:
+def with_arguments(problems: Sequence[Problem], mapping: Columns) -> InputError:
     """An error that names the arguments which repair it."""
     text = " ".join(_with_argument(problem, mapping) for problem in problems)
     return InputError(problems, text, mapping)
 
 
-def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
+def _with_argument(problem: Problem, mapping: Columns) -> str:
     answers = problem.answers(mapping)
     if not answers:
         return problem.sentence

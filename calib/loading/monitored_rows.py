@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.day_counts import KINDS, DayCounts
-from calib.data.file_options import ColumnMapping, FileFormat
+from calib.data.file_options import Columns, FileFormat
 from calib.data.slicing import MISSING as MISSING_SLICE
 from calib.loading.checking.inspection import examine, refuse_errors
 from calib.loading.checking.rows import no_times
@@ -44,7 +44,7 @@ class Days:
     counts : DayCounts
     fingerprint : str
         SHA-256 of the columns that were read. The order of the rows makes no difference.
-    columns : ColumnMapping
+    columns : Columns
         How the file was read, with its labels.
     name : str
     set_aside : mapping of str to int
@@ -53,7 +53,7 @@ class Days:
 
     counts: DayCounts
     fingerprint: str
-    columns: ColumnMapping
+    columns: Columns
     name: str
     set_aside: Mapping[str, int] = field(default_factory=dict)
 
@@ -70,7 +70,7 @@ class Days:
         return day
 
 
-def read_days(data: Source | Aggregate, columns: ColumnMapping, horizon: int) -> Days:
+def read_days(data: Source | Aggregate, columns: Columns, horizon: int) -> Days:
     """Read and count rows, or counts by day. A row without an outcome counts as missing.
 
     Raises
@@ -111,7 +111,7 @@ def read_days(data: Source | Aggregate, columns: ColumnMapping, horizon: int) ->
     return Days(counts, fingerprint, columns, table.name)
 
 
-def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
+def _counted_days(counted: Aggregate, columns: Columns) -> Days:
     """Days of counts of rows that all have an outcome."""
     if len(counted.models) > 1:
         raise refuse("models.counts", file=counted.name, models=counted.models)
@@ -123,7 +123,7 @@ def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
         column = [*columns.slices, columns.arrived][0]
         raise refuse("rows", column=column)
     labels = [name for name in counted.class_names if name != counted.positive_name]
-    stated = ColumnMapping(
+    stated = Columns(
         outcome=counted.outcome_name,
         score=counted.score_name,
         time=counted.time_name,
@@ -145,7 +145,7 @@ def _counted_days(counted: Aggregate, columns: ColumnMapping) -> Days:
     return Days(counts, counted.fingerprint, stated, counted.name, counted.set_aside)
 
 
-def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
+def _with_labels(table: Table, columns: Columns) -> Columns:
     """The columns with both labels, as far as they are common ones, or the only ones.
 
     Both are kept for later days, which may have only one of them.
@@ -171,7 +171,7 @@ def _with_labels(table: Table, columns: ColumnMapping) -> ColumnMapping:
     return replace(columns, negative=negative)
 
 
-def _moments(times: Times, cells: pd.Series, columns: ColumnMapping) -> NDArray[Any]:
+def _moments(times: Times, cells: pd.Series, columns: Columns) -> NDArray[Any]:
     """Times in UTC, so that one moment has one day, however it is written."""
     if times.zoned:
         raise refuse("zones", column=cells.name)
@@ -191,7 +191,7 @@ def _check_dates(values: NDArray[Any], name: str, of: str, table: Table | None =
 
 def _is_late(
     frame: pd.DataFrame,
-    columns: ColumnMapping,
+    columns: Columns,
     made: NDArray[Any],
     without: BoolArray,
     horizon: int,

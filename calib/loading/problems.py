@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading import sentences
 
 MAX_WRITTEN_LABELS = 8  # More labels are abbreviated in a sentence.
@@ -59,7 +59,7 @@ class Problem:
     severity: Severity
     key: str
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    repair: ColumnMapping | None = None
+    repair: Columns | None = None
     repair_label: str = ""
     choices: tuple[Choice, ...] = ()
 
@@ -73,7 +73,7 @@ class Problem:
         """What is wrong, where (with row numbers as in a spreadsheet), and how to repair it."""
         return sentences.sentence(self.key, self.facts)
 
-    def answers(self, mapping: ColumnMapping | None) -> list[Mapping[str, Any]]:
+    def answers(self, mapping: Columns | None) -> list[Mapping[str, Any]]:
         """The arguments of `calib.load` to change in this mapping, for each possible repair."""
         answers = [choice.arguments for choice in self.choices]
         if mapping is not None and not mapping.models:
@@ -97,13 +97,13 @@ class InputError(ValueError):
     problems : iterable of Problem
     message : str, optional
         Message in place of the sentences of the problems.
-    mapping : ColumnMapping, optional
+    mapping : Columns, optional
         How the columns were read.
 
     Attributes
     ----------
     problems : tuple of Problem
-    mapping : ColumnMapping or None
+    mapping : Columns or None
 
     Examples
     --------
@@ -117,7 +117,7 @@ column, or none.')
         self,
         problems: Iterable[Problem],
         message: str | None = None,
-        mapping: ColumnMapping | None = None,
+        mapping: Columns | None = None,
     ) -> None:
         self.problems = tuple(problems)
         self.mapping = mapping
@@ -132,11 +132,11 @@ class InputWarning(UserWarning):
     ----------
     problem : Problem
         The question, and the arguments of `calib.load` that answer it.
-    mapping : ColumnMapping
+    mapping : Columns
         How the columns were read.
     """
 
-    def __init__(self, problem: Problem, mapping: ColumnMapping, message: str) -> None:
+    def __init__(self, problem: Problem, mapping: Columns, message: str) -> None:
         self.problem, self.mapping = problem, mapping
         super().__init__(message)
 
@@ -152,7 +152,7 @@ def problem(
 ) -> Problem:
     """Make a problem of a key and its facts.
 
-    It can have a `repair`, which is a ColumnMapping, with the `label` of its button, and `choices`.
+    It can have a `repair`, which is a Columns, with the `label` of its button, and `choices`.
     They are not typed, because facts of many types are given as one dictionary.
     """
     # A process that reads a file returns its problems as JSON, which has lists and no tuples.
@@ -166,7 +166,7 @@ warning = partial(problem, "warning")
 note = partial(problem, "note")
 
 
-def ignoring(mapping: ColumnMapping, role: str) -> dict[str, Any]:
+def ignoring(mapping: Columns, role: str) -> dict[str, Any]:
     """The repair that leaves out the column of a role, and the text of the button for it."""
     removed: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
     return {"repair": replace(mapping, **removed), "label": f"Ignore the {role} column"}

@@ -16,7 +16,7 @@ import numpy as np
 
 from calib.data.aggregate import Aggregate
 from calib.data.cells import ScoreCells
-from calib.data.file_options import ColumnMapping, ColumnOptions, option
+from calib.data.file_options import ColumnOptions, Columns, option
 from calib.data.progress import Progress
 from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
@@ -181,7 +181,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     roles = {name: role for name, role in mapping.columns().items() if role in NAME_ROLES}
     with opened(source, options.table, roles) as (rows, source_name, engine):
 
-        def count(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> Aggregate:
+        def count(rows: nw.LazyFrame[Any], mapping: Columns) -> Aggregate:
             steps(0.0, 0.1, "Checking the columns")
             if isinstance(mapping.score, tuple):
                 screened = screen_view(rows, mapping, view, options.max_scores)
@@ -205,7 +205,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     return replace(result, sources=(_fingerprint(result),))
 
 
-def _check_positive(screened: ScreenedRows, mapping: ColumnMapping) -> None:
+def _check_positive(screened: ScreenedRows, mapping: Columns) -> None:
     """Refuse a positive label that is not named, unless it is that of 0 and 1 or true and false."""
     if {name.casefold() for name in screened.class_names} not in PLAIN_PAIRS:
         guess = column_guess("positive", screened.positive_name)

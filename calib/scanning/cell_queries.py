@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import joined_pieces, with_clusters_by_content
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.slicing import (
     MAX_VALUES,
     MISSING,
@@ -85,7 +85,7 @@ class CellCounter:
     def __init__(
         self,
         screened: ScreenedRows,
-        mapping: ColumnMapping,
+        mapping: Columns,
         pairs: Sequence[tuple[str, str]],
         n_ranges: int,
         steps: Steps,
@@ -396,7 +396,7 @@ class _Query:
         return *named_slices(distinct, counts, column, counter.n_ranges), ""
 
 
-def read_times(distinct: pd.Series, read: Times, mapping: ColumnMapping) -> NDArray[np.generic]:
+def read_times(distinct: pd.Series, read: Times, mapping: Columns) -> NDArray[np.generic]:
     """Times of distinct values. Raises InputError if they are not dates, or in unclear order."""
     if read.values is None:
         raise_errors([no_times(mapping, distinct, unclear=read.unclear)], mapping)
@@ -425,7 +425,7 @@ def _scores(column: pa.ChunkedArray) -> FloatArray:
     return column.to_numpy().astype(np.float64) + 0.0
 
 
-def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[Problem, ...]]:
+def _test(distinct: pd.Series, mapping: Columns) -> tuple[IntArray, tuple[Problem, ...]]:
     """1 for test rows, 0 for calibration rows; and warnings about the values."""
     labels = folded(as_labels(distinct))
     words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
@@ -439,7 +439,7 @@ def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[
     return test, problems
 
 
-def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:
+def _folds(distinct: pd.Series, mapping: Columns) -> tuple[tuple[str, ...], IntArray]:
     labels = as_labels(distinct)
     raise_errors(fold_problems(mapping, len(labels)), mapping)
     names = np.array(labels.names)

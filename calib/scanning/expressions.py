@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
+from calib.data.file_options import ROW_TRANSFORMS, Columns, Transform
 from calib.loading.checking.mapped_rows import DIVISORS
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import KEYS_PER_CELL
@@ -41,7 +41,7 @@ WEIGHT = "calib_weight"
 LIMBS = ("weight", "weight_sq", "weight_place")
 
 
-def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
+def probability(mapping: Columns, *, rounded: bool = False) -> nw.Expr:
     """The score of a row as a probability, by the mapping's transform and swap.
 
     If `rounded`, scores that rounding has put outside of [0, 1] are brought into it.
@@ -84,7 +84,7 @@ def class_scores(
             *(share.alias(name) for share, name in zip(shares, names, strict=True))
         )
     return rows.with_columns(
-        *(probability(ColumnMapping(score=name, transform=transform)).alias(name) for name in names)
+        *(probability(Columns(score=name, transform=transform)).alias(name) for name in names)
     )
 
 

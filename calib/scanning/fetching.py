@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping, Transform
+from calib.data.file_options import Columns, Transform
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress
@@ -79,7 +79,7 @@ def rows_between(
         raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
     if not 1 <= limit <= 10_000:
         raise ValueError(f"limit must be from 1 to 10,000, got {limit}.")
-    mapping = ColumnMapping(outcome=outcome, score=score, transform=transform, swap=swap)
+    mapping = Columns(outcome=outcome, score=score, transform=transform, swap=swap)
     with opened(source, table, {outcome: "outcome"}) as (rows, _, _):
         check_columns(rows, mapping)
         inside = nw.col(SCORE).is_between(low, high)
@@ -145,8 +145,8 @@ def scan_sample(
 
 
 def guessed_columns(
-    source: Any, table: str | None, given: ColumnMapping
-) -> tuple[ColumnMapping, tuple[Guess, ...]]:
+    source: Any, table: str | None, given: Columns
+) -> tuple[Columns, tuple[Guess, ...]]:
     """The columns that `calib.load` guesses from a random sample of the rows, and these guesses.
 
     A label that counts as positive is not among them, because a sample may lack another label.

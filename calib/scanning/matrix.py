@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from calib.data.checks import ROW_SUM_TOLERANCE
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.views import check_view
 from calib.loading.checking.class_scores import (
     ClassFacts,
@@ -52,7 +52,7 @@ LOWEST, SUM, LACKS = "calib_least", "calib_sum", "calib_lacks"
 
 
 def screen_view(
-    rows: nw.LazyFrame[Any], mapping: ColumnMapping, view: str, max_scores: int
+    rows: nw.LazyFrame[Any], mapping: Columns, view: str, max_scores: int
 ) -> ScreenedRows:
     """Read rows of class scores once, and make the score and the outcome of a view.
 
@@ -108,7 +108,7 @@ def screen_view(
     return replace(screened, warnings=tuple(warnings))
 
 
-def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:
+def _checked(view: str, mapping: Columns) -> tuple[str, int]:
     try:
         kind, place = check_view(view, len(mapping.score_columns))
     except ValueError as error:
@@ -120,14 +120,14 @@ def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:
     return kind, place
 
 
-def _refuse_probabilities(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+def _refuse_probabilities(rows: nw.LazyFrame[Any], mapping: Columns) -> None:
     scores = (nw.col(column).cast(nw.Float64) for column in mapping.score_columns)
     if rows_sum(collected(rows.select(*scores).head(LOOK_ROWS)).to_pandas()):
         raise with_arguments([not_logits(mapping)], mapping)
 
 
 def _with_scores(
-    rows: nw.LazyFrame[Any], columns: Mapping[str, nw.Expr], mapping: ColumnMapping
+    rows: nw.LazyFrame[Any], columns: Mapping[str, nw.Expr], mapping: Columns
 ) -> tuple[nw.LazyFrame[Any], list[str]]:
     """Scores of all classes, and the largest score, the lowest score and the sum of each row."""
     names = [f"calib_class_{i}" for i in range(len(mapping.score_columns))]

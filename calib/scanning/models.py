@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import join_models
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.building.models import MAX_MODELS, in_order
 from calib.loading.checking.rows import Unusable, unusable_problems
 from calib.loading.columns import as_labels
@@ -25,13 +25,13 @@ MODEL = "calib_model"
 MAX_SPELLINGS = 10 * MAX_MODELS
 
 # The rows of one model, and a mapping that has one score and no model.
-ModelRows: TypeAlias = tuple[nw.LazyFrame[Any], ColumnMapping]
+ModelRows: TypeAlias = tuple[nw.LazyFrame[Any], Columns]
 
 
 def count_models(
     rows: nw.LazyFrame[Any],
-    mapping: ColumnMapping,
-    count: Callable[[nw.LazyFrame[Any], ColumnMapping], Aggregate],
+    mapping: Columns,
+    count: Callable[[nw.LazyFrame[Any], Columns], Aggregate],
     steps: Steps,
 ) -> Aggregate:
     """Count each model separately, and join the counts."""
@@ -57,7 +57,7 @@ def count_models(
     return joined
 
 
-def _by_score_column(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, ModelRows]:
+def _by_score_column(rows: nw.LazyFrame[Any], mapping: Columns) -> dict[str, ModelRows]:
     if mapping.score or mapping.model is not None:
         other = "score" if mapping.score else "model"
         raise refuse("models.columns", other=other)
@@ -65,9 +65,7 @@ def _by_score_column(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[st
     return {column: (rows, replace(of_one_model, score=column)) for column in mapping.models}
 
 
-def _by_model_name(
-    rows: nw.LazyFrame[Any], mapping: ColumnMapping
-) -> tuple[dict[str, ModelRows], int]:
+def _by_model_name(rows: nw.LazyFrame[Any], mapping: Columns) -> tuple[dict[str, ModelRows], int]:
     """The rows of each model by its name, and the number of rows without a name."""
     check_columns(rows, mapping)
     column = str(mapping.model)
@@ -94,7 +92,7 @@ def _by_model_name(
     return in_order(sources), n_unnamed
 
 
-def _with_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
+def _with_model(error: InputError, model: str, mapping: Columns) -> InputError:
     """The same error with the name of the model, and with repairs of the mapping of all models."""
     problems = [
         replace(

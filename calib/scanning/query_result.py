@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import joined_pieces
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.from_rows import class_names
@@ -78,7 +78,7 @@ def read_result(
     set_aside = dict(zip(reasons["calib_column"], map(int, reasons["calib_rows"]), strict=True))
     if outside := set_aside.get("score outside", 0):
         raise refuse("outside.counted", column=names["calib_column"], count=outside)
-    mapping = ColumnMapping(
+    mapping = Columns(
         outcome=names["calib_value"],
         score=names["calib_column"],
         positive=as_label_texts(positive),
@@ -135,7 +135,7 @@ def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
 
 
 def _with_outcomes(
-    frame: pd.DataFrame, mapping: ColumnMapping
+    frame: pd.DataFrame, mapping: Columns
 ) -> tuple[pd.DataFrame, tuple[str, str], dict[str, int]]:
     """Cells with usable outcomes, names of the classes, and numbers of other rows by reason."""
     cells = frame[frame["calib_key"].notna()]
@@ -182,7 +182,7 @@ def _column_values(
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     series = pd.Series(distinct)
     if role == "time":
-        times = read_times(series, as_times(series), ColumnMapping(time=column))
+        times = read_times(series, as_times(series), Columns(time=column))
         names, code_of = days_or_values(times)
         return names, code_of[codes], times.dtype.kind
     counts = np.bincount(codes, rows, minlength=len(distinct)).astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.building.from_rows import class_names
 from calib.loading.checking.inspection import mapping_problems
 from calib.loading.checking.mapped_rows import NEITHER, ROUNDING_TOLERANCE, label_meaning
@@ -57,7 +57,7 @@ class ScreenedRows:
     of_outcome: OutcomeFacts | None = None
 
 
-def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> ScreenedRows:
+def screen(rows: nw.LazyFrame[Any], mapping: Columns, max_scores: int) -> ScreenedRows:
     """Read the rows once, and refuse what cannot be counted, with the problems of the Data page.
 
     The mapping has an outcome and one score. Up to `max_scores` distinct scores, each is a cell.
@@ -90,7 +90,7 @@ def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> 
 
 def screened_rows(
     rows: nw.LazyFrame[Any],
-    mapping: ColumnMapping,
+    mapping: Columns,
     facts: pd.DataFrame,
     set_aside: Mapping[str, int],
     class_names: tuple[str, ...],
@@ -111,9 +111,7 @@ def screened_rows(
     )
 
 
-def zone_note(
-    rows: nw.LazyFrame[Any], mapping: ColumnMapping, *, data_zone: bool
-) -> Problem | None:
+def zone_note(rows: nw.LazyFrame[Any], mapping: Columns, *, data_zone: bool) -> Problem | None:
     """Note the zone in which days are counted, if the type of the times has one."""
     zone = _zone(rows, mapping.time)
     if zone is None or data_zone:
@@ -153,7 +151,7 @@ def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     )
 
 
-def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+def check_columns(rows: nw.LazyFrame[Any], mapping: Columns) -> None:
     """Refuse columns that do not exist, or that do not hold numbers although they must."""
     schema = rows.collect_schema()
     names = list(schema)
@@ -169,13 +167,13 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     )
 
 
-def raise_errors(problems: Iterable[Problem], mapping: ColumnMapping) -> None:
+def raise_errors(problems: Iterable[Problem], mapping: Columns) -> None:
     """Raise the errors among problems as one InputError, with the arguments that repair them."""
     if errors := [problem for problem in problems if problem.severity == "error"]:
         raise with_arguments(errors, mapping)
 
 
-def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
+def named_columns(rows: nw.LazyFrame[Any], mapping: Columns) -> dict[str, nw.Expr]:
     """Every mapped column under a name of ours, so that names of the data cannot conflict."""
     schema = rows.collect_schema()
 
@@ -205,7 +203,7 @@ def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, 
     return columns
 
 
-def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+def check_outcomes(rows: nw.LazyFrame[Any], mapping: Columns) -> None:
     """Refuse an outcome with too many values for a label, and a source without rows."""
     [distinct] = n_distinct(rows, OUTCOME, among=MAX_PROBED_ROWS)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
@@ -215,7 +213,7 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
 
 
 def facts_of(
-    rows: nw.LazyFrame[Any], mapping: ColumnMapping, least: nw.Expr | None = None, **tests: nw.Expr
+    rows: nw.LazyFrame[Any], mapping: Columns, least: nw.Expr | None = None, **tests: nw.Expr
 ) -> pd.DataFrame:
     """Per outcome value: rows, least and largest score, largest weight, and unusable rows.
 
@@ -293,7 +291,7 @@ def whether(test: nw.Expr) -> nw.Expr:
 
 
 def outcome_facts(
-    values: pd.Series, counts: pd.Series, mapping: ColumnMapping
+    values: pd.Series, counts: pd.Series, mapping: Columns
 ) -> tuple[OutcomeFacts, IntArray, BoolArray]:
     """The facts of outcomes that were counted, the code of each value, and which are unknown.
 
@@ -345,7 +343,7 @@ def meaning_of(facts: OutcomeFacts, codes: IntArray) -> IntArray:
 
 def usable_rows(
     rows: nw.LazyFrame[Any],
-    mapping: ColumnMapping,
+    mapping: Columns,
     facts: pd.DataFrame,
     usable: BoolArray,
     odd: Mapping[str, BoolArray],
@@ -377,7 +375,7 @@ def usable_rows(
     return rows.filter(kept, *(~tests[why] for why in set_aside if why in tests)), set_aside
 
 
-def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
+def _reasons(mapping: Columns) -> dict[str, nw.Expr]:
     """Why cells cannot be used; a cell has at most one of these reasons."""
     tests = {}
     for role, column in (("score", SCORE), ("weight", WEIGHT)):
@@ -393,7 +391,7 @@ def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
     return tests
 
 
-def _outside(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> Outside:
+def _outside(rows: nw.LazyFrame[Any], mapping: Columns) -> Outside:
     """Count the scores outside [0, 1]."""
     score = nw.col(SCORE)
     tests = {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin, read_as
 from calib.reports import Report
 
@@ -105,7 +105,7 @@ def test_the_server_says_what_it_opened(rows, run, nothing_served, monkeypatch):
 
 def test_no_name_of_a_file_steers_the_terminal_or_fills_it():
     name = "p\x1b[2J\n" + "x" * 100
-    line = read_as(Origin(ColumnMapping(score=name)), outcome="y", score=name, positive="1")
+    line = read_as(Origin(Columns(score=name)), outcome="y", score=name, positive="1")
     assert line == f"outcome: y, score: p [2J {'x' * 33}…, positive: 1"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, FileFormat, InputError, guess, load, read
+from calib.loading import Columns, FileFormat, InputError, guess, load, read
 from calib.loading.reading.layout import find_header
 from tests.assessed import inspect
 from tests.golden import Texts
@@ -217,7 +217,7 @@ def test_fractions_of_one_meaning_need_no_answer() -> None:
 
 def test_an_unknown_decimal_mark_is_refused(texts: Texts) -> None:
     with texts.raises(ValueError):
-        ColumnMapping(decimal=";")  # type: ignore[arg-type]
+        Columns(decimal=";")  # type: ignore[arg-type]
     with texts.raises(ValueError):
         read("y,p\n0,1\n", given=FileFormat(delimiter="||"))
     with texts.raises(ValueError):

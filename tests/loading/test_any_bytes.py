@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calib.loading import ColumnMapping, InputError, assess, guess, read
+from calib.loading import Columns, InputError, assess, guess, read
 from tests.assessed import inspect, to_predictions
 
 FILE = b"y,p,s\n0,0.25,a\n1,0.5,b\n0,0.75,a\n1,0.125,b\n1,0.5,a\n0,0.5,b\n"
@@ -46,7 +46,7 @@ def test_a_file_with_accidents(accidents: list[tuple[int, bytes]]) -> None:
 )
 def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) -> None:
     table = read(pd.DataFrame(cells, columns=["y", "p", "w"], dtype=object))
-    mapping = ColumnMapping(
+    mapping = Columns(
         outcome="y", score="p", positive="1", weight="w", slices=("w",), time="w",
         transform=transform, drop_missing=drop, swap=swap,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -69,7 +69,7 @@ def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) 
 def test_any_cells_of_a_matrix(cells: list[object], transform: str, drop: bool, model: str) -> None:
     table = read(pd.DataFrame(cells, columns=["y", "a", "b", "m"], dtype=object))
     guess(table, models=True)
-    mapping = ColumnMapping(
+    mapping = Columns(
         outcome="y", score=("a", "b"), transform=transform,  # type: ignore[arg-type]
         drop_missing=drop, model=model,
     )  # fmt: skip

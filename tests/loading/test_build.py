@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
-from calib.loading import ColumnMapping, InputError, load, read
+from calib.loading import Columns, InputError, load, read
 from tests.assessed import to_predictions
 from tests.golden import Texts
 
@@ -192,7 +192,7 @@ def test_labels_find_their_columns_by_name() -> None:
 FULL = FRAME.assign(
     w=1.0 + P, split=np.tile(["cal", "test"], 200), group=np.tile(np.arange(100), 4), sex="f"
 )
-MAPPING = ColumnMapping(
+MAPPING = Columns(
     outcome="y",
     score="p",
     positive="1",

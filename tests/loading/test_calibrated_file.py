@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.loading import ColumnMapping, InputError, assess, guess
+from calib.loading import Columns, InputError, assess, guess
 from calib.loading.building.calibrated_file import calibrate_table, with_calibrated
 from calib.loading.reading.reader import read
 
@@ -31,7 +31,7 @@ def calibrated(frame, mapping=None, test=None, model=0):
 def test_rows_keep_their_place_and_those_set_aside_say_so():
     frame = frame_of().astype({"p": object})
     frame.loc[[3, 7], "p"] = None
-    mapping = ColumnMapping(outcome="y", score="p", positive="1", drop_missing=True)
+    mapping = Columns(outcome="y", score="p", positive="1", drop_missing=True)
     made, _ = calibrated(frame, mapping)
     assert list(made.frame) == ["id", "p", "y", "calibrated", "calibrated_by"]
     assert made.frame["id"].tolist() == list(range(400))
@@ -45,14 +45,14 @@ def test_rows_keep_their_place_and_those_set_aside_say_so():
 
 def test_a_column_of_the_same_name_stays():
     frame = frame_of().assign(calibrated="mine")
-    mapping = ColumnMapping(outcome="y", score="p", positive="1")
+    mapping = Columns(outcome="y", score="p", positive="1")
     made, _ = calibrated(frame, mapping)
     assert list(made.frame)[-2:] == ["calibrated (2)", "calibrated_by"]
     assert set(made.frame["calibrated"]) == {"mine"}
 
 
 def test_rows_of_the_test_file_stand_below():
-    mapping = ColumnMapping(outcome="y", score="p", positive="1")
+    mapping = Columns(outcome="y", score="p", positive="1")
     made, analysis = calibrated(frame_of(), mapping, test=frame_of(300, seed=1))
     assert len(made.frame) == 700
     assert made.frame["calibrated_by"].value_counts().to_dict() == {
@@ -69,7 +69,7 @@ def test_one_model_of_several():
     frame = frame_of().rename(columns={"p": "old"})
     frame["new"] = np.random.default_rng(2).permutation(frame["old"])
     frame["new"] = 0.5 * frame["new"] + 0.5 * frame["old"]
-    mapping = ColumnMapping(outcome="y", positive="1", models=("old", "new"))
+    mapping = Columns(outcome="y", positive="1", models=("old", "new"))
     made, _ = calibrated(frame, mapping, model=1)
     assert made.frame["new"].corr(made.frame["calibrated"], method="spearman") > 0.99
 
@@ -77,16 +77,16 @@ def test_one_model_of_several():
 def test_new_scores_need_no_outcomes():
     fitted = calib.calibrator("platt").fit([0.1, 0.4, 0.6, 0.9] * 20, [0, 1, 0, 1] * 20)
     table = read("id,p\na,20\nb,\nc,130\nd,100\n")
-    made = calibrate_table(table, ColumnMapping(score="p", transform="percent"), fitted.predict)
+    made = calibrate_table(table, Columns(score="p", transform="percent"), fitted.predict)
     assert made.set_aside == {"score missing": 1, "score outside [0, 1]": 1}
     expected = fitted.predict([0.2, 1.0])
     np.testing.assert_allclose(made.frame["calibrated"][[0, 3]], expected, rtol=1e-15)
     swapped = calibrate_table(
-        read("id,p\na,0.8\nb,0\n"), ColumnMapping(score="p", swap=True), fitted.predict
+        read("id,p\na,0.8\nb,0\n"), Columns(score="p", swap=True), fitted.predict
     )
     np.testing.assert_allclose(swapped.frame["calibrated"], fitted.predict([0.2, 1.0]), atol=1e-12)
     with pytest.raises(InputError, match="has no column `q`"):
-        calibrate_table(table, ColumnMapping(score="q"), fitted.predict)
+        calibrate_table(table, Columns(score="q"), fitted.predict)
 
 
 def test_new_rows_of_a_matrix():
@@ -96,7 +96,7 @@ def test_new_rows_of_a_matrix():
     frame = pd.DataFrame(scores[:3], columns=["a", "b", "c"])
     frame.loc[1, "a"] = 0.9
     made = calibrate_table(
-        read(frame), ColumnMapping(score=("a", "b", "c")), fitted.predict, ("a", "b", "c")
+        read(frame), Columns(score=("a", "b", "c")), fitted.predict, ("a", "b", "c")
     )
     assert list(made.frame)[3:] == ["calibrated_a", "calibrated_b", "calibrated_c"]
     assert made.set_aside == {"scores do not sum to 1": 1}

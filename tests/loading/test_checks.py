@@ -8,13 +8,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import calib
-from calib.loading import ColumnMapping, InputWarning, Problem, assess, guess, load, read
+from calib.loading import Columns, InputWarning, Problem, assess, guess, load, read
 from calib.loading.checking.inspection import checklist_of, examine
 from calib.loading.table import Table
 from tests.assessed import inspect
 from tests.golden import Texts
 
-PLAIN = ColumnMapping(outcome="y", score="p", positive="1")
+PLAIN = Columns(outcome="y", score="p", positive="1")
 
 RNG = np.random.default_rng(2)
 P = RNG.uniform(0.02, 0.98, 600)
@@ -33,7 +33,7 @@ def with_cell(values: object, row: int, cell: object) -> list[object]:
     return cells
 
 
-def codes(found: Table, mapping: ColumnMapping) -> set[str]:
+def codes(found: Table, mapping: Columns) -> set[str]:
     return {problem.code for problem in inspect(found, mapping)}
 
 
@@ -158,7 +158,7 @@ def test_of_the_labels_1_and_2_either_may_be_positive() -> None:
 
 def test_exchanged_columns() -> None:
     found = table()
-    mapping = ColumnMapping(outcome="p", score="y")
+    mapping = Columns(outcome="p", score="y")
     problem = inspect(found, mapping)[0]
     assert problem.code == "many-labels"
     assert problem.repair == PLAIN
@@ -184,9 +184,7 @@ NO_REPAIR = {
 @pytest.mark.parametrize("case", NO_REPAIR)
 def test_found(case: str) -> None:
     found, code = NO_REPAIR[case]
-    assert code in codes(
-        found, ColumnMapping(outcome="y", score="p", positive=guess(found).positive)
-    )
+    assert code in codes(found, Columns(outcome="y", score="p", positive=guess(found).positive))
 
 
 def test_a_good_table_has_no_problem() -> None:
@@ -364,7 +362,7 @@ def test_both_parts_need_both_classes() -> None:
 
 def test_test_value_must_be_there() -> None:
     found = table(split=["a", "b"] * 300)
-    mapping = ColumnMapping(outcome="y", score="p", positive="1", split="split", test_value="c")
+    mapping = Columns(outcome="y", score="p", positive="1", split="split", test_value="c")
     problem = inspect(found, mapping)[0]
     assert problem.code == "test-value"
     assert "`a` and `b`; got `c`" in problem.sentence
@@ -379,9 +377,9 @@ def test_errors_stand_first() -> None:
 
 
 def test_choices_that_are_open() -> None:
-    assert codes(table(), ColumnMapping()) == {"no-outcome", "no-score"}
-    assert codes(table(), ColumnMapping(outcome="p", score="p")) == {"same-column"}
-    assert codes(table(), ColumnMapping(outcome="y", score="absent")) == {"no-column"}
+    assert codes(table(), Columns()) == {"no-outcome", "no-score"}
+    assert codes(table(), Columns(outcome="p", score="p")) == {"same-column"}
+    assert codes(table(), Columns(outcome="y", score="absent")) == {"no-column"}
 
 
 def test_checklist() -> None:
@@ -396,4 +394,4 @@ def test_checklist() -> None:
 
 def test_problems_are_values() -> None:
     assert Problem("note", "no-rows.left") == Problem("note", "no-rows.left")
-    assert len({ColumnMapping(outcome="y", score="p"), ColumnMapping(outcome="y", score="p")}) == 1
+    assert len({Columns(outcome="y", score="p"), Columns(outcome="y", score="p")}) == 1

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, guess, load, read
+from calib.loading import Columns, InputError, guess, load, read
 from calib.loading.checking.inspection import checklist_of, examine
 from tests.golden import Texts
 
@@ -79,7 +79,7 @@ def test_questions_that_were_answered_several_times_are_clusters(column: str) ->
 def test_questions_that_every_model_answered_once_are_no_clusters() -> None:
     models: list[object] = ["a"] * 3 + ["b"] * 3
     table = read(answers("sample_id", model=models))
-    assert guess(table, ColumnMapping(model="model"), models=True).group is None
+    assert guess(table, Columns(model="model"), models=True).group is None
     # Rows that are read as rows of one model are not independent.
     assert guess(table).group == "sample_id"
 
@@ -170,7 +170,7 @@ def test_what_is_no_fold_is_not_taken_for_one(column: str, values: Iterable[obje
 
 def test_what_is_known_is_kept() -> None:
     table = read("y,z,p,q\n0,1,0.1,0.4\n1,0,0.9,0.6\n0,1,0.2,0.7\n")
-    mapping = guess(table, ColumnMapping(outcome="z", score="q"))
+    mapping = guess(table, Columns(outcome="z", score="q"))
     assert (mapping.outcome, mapping.score, mapping.positive) == ("z", "q", "1")
 
 

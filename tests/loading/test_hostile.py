@@ -15,7 +15,7 @@ import pytest
 
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
-from calib.loading import ColumnMapping, InputError, guess, load, read
+from calib.loading import Columns, InputError, guess, load, read
 from calib.loading.examples import EXAMPLES
 from calib.loading.reading.budget import Budget
 from tests.assessed import inspect
@@ -137,7 +137,7 @@ def test_names_of_a_file_cannot_act_in_a_sentence(texts: Texts) -> None:
     evil = "<script>alert(1)</script>"
     link = "![x](http://example.org/`x`)"
     table = read(csv(*ROWS, "1,oops", header=f"{evil},{link}"))
-    problems = inspect(table, guess(table, ColumnMapping(outcome=evil, score=link)))
+    problems = inspect(table, guess(table, Columns(outcome=evil, score=link)))
     text = next(problem.sentence for problem in problems if problem.code == "text")
     # Within backticks Markdown shows everything as it is, and there is no backtick inside.
     texts.shown(text)

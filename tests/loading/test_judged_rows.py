@@ -9,7 +9,7 @@ import pytest
 import calib
 from calib import InputError, Predictions
 from calib.analysis.judge import judge_rows
-from calib.loading import ColumnMapping
+from calib.loading import Columns
 from calib.loading.judged_rows import read_judged
 from tests.loading.logs import inspect_json, sample, stated
 
@@ -25,13 +25,13 @@ GOLD = pd.DataFrame({"id": ["d", "a"], "human_label": ["fail", "pass"]})
 
 
 def rows(judged=JUDGED, gold=GOLD, **columns):
-    (one,) = read_judged(judged, gold, ColumnMapping(**columns)).rows.values()
+    (one,) = read_judged(judged, gold, Columns(**columns)).rows.values()
     return one
 
 
 def refused(code, judged=JUDGED, gold=GOLD, **columns):
     with pytest.raises(InputError) as error:
-        read_judged(judged, gold, ColumnMapping(**columns))
+        read_judged(judged, gold, Columns(**columns))
     assert error.value.problems[0].code == code
     return str(error.value)
 
@@ -128,15 +128,15 @@ def test_ratings_need_their_scale():
     assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
     np.testing.assert_allclose(rows(rated, scale=(1, 5)).score, [1, 0, 0.75, 0.25])
     with pytest.raises(ValueError, match="low < high and be finite, got 5 and 1"):
-        ColumnMapping(scale=(5, 1))
+        Columns(scale=(5, 1))
     with pytest.raises(ValueError, match="got 0 and inf"):
-        ColumnMapping(scale=(0, float("inf")))
+        Columns(scale=(0, float("inf")))
 
 
 def test_labels_whose_meaning_is_not_clear_are_asked():
     gold = GOLD.assign(human_label=["A", "B"])
     with pytest.raises(InputError) as asked:
-        read_judged(JUDGED, gold, ColumnMapping())
+        read_judged(JUDGED, gold, Columns())
     (problem,) = asked.value.problems
     assert problem.code == "no-positive"
     assert [one.arguments for one in problem.choices] == [{"positive": "B"}, {"positive": "A"}]
@@ -153,7 +153,7 @@ def test_labels_whose_meaning_is_not_clear_are_asked():
 def test_several_columns_that_may_be_the_score_are_asked():
     judged = JUDGED.rename(columns={"judge_score": "prob_a"}).assign(prob_b=[0.2, 0.9, 0.3, 0.4])
     with pytest.raises(InputError) as asked:
-        read_judged(judged, GOLD, ColumnMapping())
+        read_judged(judged, GOLD, Columns())
     (problem,) = asked.value.problems
     assert problem.code == "which-score"
     assert [one.arguments for one in problem.choices] == [
@@ -162,7 +162,7 @@ def test_several_columns_that_may_be_the_score_are_asked():
         {"score": "prob_b"},
     ]
     for choice in problem.choices:
-        read = read_judged(judged, GOLD, ColumnMapping(**choice.arguments)).rows
+        read = read_judged(judged, GOLD, Columns(**choice.arguments)).rows
         names = choice.arguments.get("models", ("data",))
         assert tuple(read) == names
 
@@ -237,11 +237,11 @@ def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
 
 def test_a_column_of_weights_is_said_not_to_be_used():
     frame = pd.DataFrame({"score": [0.2, 0.7], "gold": [0, 1], "weight": [1.0, 2.0]})
-    (rows,) = read_judged(frame, None, ColumnMapping()).rows.values()
+    (rows,) = read_judged(frame, None, Columns()).rows.values()
     assert rows.notes[-1] == (
         "Weights are not supported: `weight` is not used, and each row counts once."
     )
-    (named,) = read_judged(frame, None, ColumnMapping(group="weight")).rows.values()
+    (named,) = read_judged(frame, None, Columns(group="weight")).rows.values()
     assert "Weights" not in " ".join(named.notes)
 
 
@@ -252,11 +252,11 @@ def test_weights_and_matrices_are_refused():
 
 def test_several_judges_and_several_models():
     judged = JUDGED.assign(second=[0.1, 0.2, 0.3, 0.4], model=["m", "m", "n", "n"])
-    judges = ColumnMapping(score=["judge_score", "second"])
+    judges = Columns(score=["judge_score", "second"])
     assert list(read_judged(judged, GOLD, judges).rows) == ["judge_score", "second"]
-    models = read_judged(judged, GOLD, ColumnMapping(model="model", score="second")).rows
+    models = read_judged(judged, GOLD, Columns(model="model", score="second")).rows
     assert {name: len(one) for name, one in models.items()} == {"m": 2, "n": 2}
-    both = ColumnMapping(model="model", score=["judge_score", "second"])
+    both = Columns(model="model", score=["judge_score", "second"])
     assert list(read_judged(judged, GOLD, both).rows) == [
         *("m, judge_score", "m, second", "n, judge_score", "n, second")
     ]
@@ -264,7 +264,7 @@ def test_several_judges_and_several_models():
 
 def test_rows_without_a_model_are_left_out_and_counted():
     judged = JUDGED.assign(model=["m", " ", "m", None])
-    (read,) = read_judged(judged, GOLD, ColumnMapping(model="model")).rows.values()
+    (read,) = read_judged(judged, GOLD, Columns(model="model")).rows.values()
     assert list(read.columns["id"]) == ["a", "c"]
     assert read.notes[-1] == "2 rows without a model left out."
     refused("model-column", judged.assign(model=None), GOLD, model="model")
@@ -272,7 +272,7 @@ def test_rows_without_a_model_are_left_out_and_counted():
 
 def test_a_model_without_scores_does_not_hide_the_others():
     judged = JUDGED.assign(model=["m", "m", "n", "n"], judge_score=[0.9, 0.2, None, None])
-    parts = read_judged(judged, GOLD, ColumnMapping(model="model"))
+    parts = read_judged(judged, GOLD, Columns(model="model"))
     assert list(parts.rows) == ["m"]
     assert list(parts.failures) == ["n"]
     assert "`judge_score` is missing in all rows" in parts.failures["n"]
@@ -286,7 +286,7 @@ def test_a_row_without_a_cluster_is_one_by_itself():
 def test_an_id_that_repeats_by_model_is_matched_with_the_model():
     judged = pd.concat([JUDGED.assign(model="m"), JUDGED.assign(model="n")])
     gold = GOLD.assign(model=["n", "m"])
-    models = read_judged(judged, gold, ColumnMapping(model="model")).rows
+    models = read_judged(judged, gold, Columns(model="model")).rows
     np.testing.assert_array_equal(models["m"].outcome, [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(models["n"].outcome, [np.nan, np.nan, np.nan, 0])
     refused("repeated-id", judged, GOLD, model="model", row_id="id")

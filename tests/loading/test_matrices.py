@@ -8,7 +8,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.metrics import log_loss
 
-from calib.loading import ColumnMapping, InputError, InputWarning, guess, load, read
+from calib.loading import Columns, InputError, InputWarning, guess, load, read
 from calib.loading.columns import as_labels
 from calib.loading.guessing.class_columns import match_classes, shortened
 from tests.assessed import inspect
@@ -182,7 +182,7 @@ def test_one_label_only(texts: Texts) -> None:
 
 def test_only_zeros_and_ones() -> None:
     frame = table(np.eye(4)[LABEL])
-    mapping = ColumnMapping(outcome="y", score=tuple(frame.columns[:4]))
+    mapping = Columns(outcome="y", score=tuple(frame.columns[:4]))
     problems = codes(inspect(read(frame), mapping))
     assert problems["labels-only"].severity == "error"
 

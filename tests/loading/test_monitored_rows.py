@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import calib
 from calib.data.day_counts import DayCounts
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading import InputError
 from calib.loading.monitored_rows import read_days
 
@@ -28,7 +28,7 @@ def rows(**more: object) -> pd.DataFrame:
 
 
 def days(frame: object, horizon: int = 30, **more: object) -> object:
-    return read_days(frame, ColumnMapping(**(COLUMNS | more)), horizon)
+    return read_days(frame, Columns(**(COLUMNS | more)), horizon)
 
 
 def test_rows_without_an_outcome_are_missing():
@@ -181,7 +181,7 @@ def data(n: int = 400) -> pd.DataFrame:
 
 def test_counts_by_day_are_those_of_the_rows():
     counted = calib.scan(data(), outcome="y", score="p", time="at")
-    made = read_days(counted, ColumnMapping(), 30)
+    made = read_days(counted, Columns(), 30)
     pd.testing.assert_frame_equal(made.counts.frame(), days(data()).counts.frame())
     assert made.columns == days(data()).columns
     assert made.fingerprint == counted.fingerprint
@@ -191,7 +191,7 @@ def test_rows_that_a_scan_set_aside_are_named():
     frame = data().astype({"y": "Int8"})
     frame.loc[:9, "y"] = pd.NA
     counted = calib.scan(frame, outcome="y", score="p", time="at", drop_missing=True)
-    made = read_days(counted, ColumnMapping(), 30)
+    made = read_days(counted, Columns(), 30)
     assert made.counts.n_rows == 390
     assert made.set_aside == {"outcome missing": 10}
 
@@ -213,5 +213,5 @@ def test_counts_that_say_too_little_are_refused_in_words(case, texts):
     scanned, more = TOO_LITTLE[case]
     counted = calib.scan(data(), **({"outcome": "y", "score": "p", "name": "counts"} | scanned))
     with pytest.raises(InputError) as refused:
-        read_days(counted, ColumnMapping(**more), 30)
+        read_days(counted, Columns(**more), 30)
     texts(str(refused.value))

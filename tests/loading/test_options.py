@@ -8,7 +8,7 @@ import pytest
 from calib.cli.main import parser
 from calib.data.file_options import ColumnOptions
 from calib.data.origin import ENTRIES
-from calib.loading import ColumnMapping, load, load_models
+from calib.loading import Columns, load, load_models
 from calib.loading.loader import LoadOptions, ModelOptions
 from tests.golden import Texts
 
@@ -39,6 +39,6 @@ def test_the_command_line_has_every_option() -> None:
 
 def test_a_mapping_has_every_column_and_an_origin_what_load_takes() -> None:
     columns = {f.name for f in fields(ColumnOptions)}
-    assert columns <= {f.name for f in fields(ColumnMapping)}
+    assert columns <= {f.name for f in fields(Columns)}
     called = {f.name for f in fields(LoadOptions)} - {"strict", "exact", "name"}
     assert called <= ENTRIES.keys()

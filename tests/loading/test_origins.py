@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.loading import InputError, load, load_models
 
@@ -29,7 +29,7 @@ def file(tmp_path):
 
 def test_what_was_guessed_is_remembered_and_the_folder_is_not(file):
     found = load(file)
-    columns = ColumnMapping(
+    columns = Columns(
         outcome="y",
         score="p",
         positive="1",

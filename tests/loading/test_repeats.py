@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import analyze
-from calib.loading import ColumnMapping, guess, load, read
+from calib.loading import Columns, guess, load, read
 from calib.loading.checking.repeats import count_repeats
 from tests.assessed import inspect
 from tests.golden import Texts
@@ -32,7 +32,7 @@ FRAME = pd.DataFrame({"row_id": np.arange(N), "y": (RNG.random(N) < P).astype(in
 )
 def test_the_count_is_that_of_pandas(rows: list[tuple[float, str | None, int, bool]]) -> None:
     frame = pd.DataFrame(rows, columns=["p", "word", "id", "flag"])
-    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    repeats = count_repeats(read(frame), Columns(score="p"))
     assert repeats.rows == int(frame.duplicated().sum())
     assert repeats.ids == int(frame["id"].duplicated().sum())
 
@@ -67,7 +67,7 @@ def test_what_stands_once_is_not_told() -> None:
 
 def test_a_number_that_many_rows_share_is_no_id() -> None:
     shared = FRAME.drop(columns="row_id").assign(customer_id=np.arange(N) % 9)
-    assert count_repeats(read(shared), ColumnMapping(score="p")).ids == 0
+    assert count_repeats(read(shared), Columns(score="p")).ids == 0
 
 
 def test_rows_that_mostly_repeat_have_few_columns_and_no_warning() -> None:
@@ -86,7 +86,7 @@ MATRIX = pd.DataFrame(OF_CLASSES, columns=["p_a", "p_b", "p_c"]).assign(
 
 def copied(frame: pd.DataFrame, **named: str) -> bool:
     table = read(frame)
-    mapping = guess(table, ColumnMapping(**named))  # type: ignore[arg-type]
+    mapping = guess(table, Columns(**named))  # type: ignore[arg-type]
     found = {one.code: one for one in inspect(table, mapping)}
     assert not ("copied-rows" in found and "repeated-rows" in found)
     return "copied-rows" in found
@@ -120,7 +120,7 @@ def test_equal_rows_of_rounded_scores_are_no_warning() -> None:
 
 def test_lists_are_compared_by_their_text() -> None:
     frame = pd.DataFrame({"id": [[1], [2], [2]], "p": [0.1, 0.2, 0.2]})
-    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    repeats = count_repeats(read(frame), Columns(score="p"))
     assert (repeats.rows, repeats.ids) == (1, 1)
 
 
@@ -133,5 +133,5 @@ def test_the_count_of_many_rows_is_that_of_pandas(decimals: int, missing: int) -
     p[rng.integers(0, n, missing)] = np.nan
     frame = pd.DataFrame({"p": p, "y": rng.integers(0, 2, n), "age": rng.integers(0, 90, n)})
     frame = pd.concat([frame, frame[:500]], ignore_index=True)
-    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    repeats = count_repeats(read(frame), Columns(score="p"))
     assert repeats.rows == int(frame.duplicated().sum()) >= 500

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, assess, guess, load, load_models, read
+from calib.loading import Columns, InputError, assess, guess, load, load_models, read
 from tests.golden import Texts
 
 RNG = np.random.default_rng(11)
@@ -100,7 +100,7 @@ def test_a_fault_of_all_models_is_told_and_repaired_once(texts: Texts) -> None:
 
 
 def test_a_repair_that_would_harm_another_model_is_not_offered() -> None:
-    mapping = ColumnMapping(outcome="y", positive="1", models=("prob_a", "prob_b"))
+    mapping = Columns(outcome="y", positive="1", models=("prob_a", "prob_b"))
     found = assess([read(WIDE.assign(prob_b=100.0 * B))], mapping)
     (problem,) = [p for p in found.problems if p.severity == "error"]
     assert problem.sentence.startswith("Model `prob_b`: ")
@@ -110,7 +110,7 @@ def test_a_repair_that_would_harm_another_model_is_not_offered() -> None:
 
 def test_structure() -> None:
     table = read(long().assign(id=np.arange(400)))
-    wrong = ColumnMapping(outcome="y", score="p", positive="1")
+    wrong = Columns(outcome="y", score="p", positive="1")
     for model, said in (("id", "names 400 models"), ("nope", "is not in")):
         (problem,) = assess([table], replace(wrong, model=model)).problems
         assert said in problem.sentence

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, InputWarning, assess, guess, load, read
+from calib.loading import Columns, InputError, InputWarning, assess, guess, load, read
 from calib.loading.name_patterns import is_bound
 from tests.golden import Texts
 from tests.rare import common_first, rare
@@ -173,5 +173,5 @@ def test_bounds_of_several_models() -> None:
 
 def test_a_bound_without_a_score_is_the_score() -> None:
     frame = pd.DataFrame({"y": Y, "upper": P})
-    assert guess(read(frame), ColumnMapping(outcome="y")).score == "upper"
+    assert guess(read(frame), Columns(outcome="y")).score == "upper"
     assert [is_bound(name) for name in ("upper", "superb", "p_high_risk")] == [True, False, False]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.loading import ColumnMapping, InputError
+from calib.loading import Columns, InputError
 from calib.scanning.connections import ALL_FILES, Connection
 from calib.store import Store
 from calib.text import plain
@@ -25,8 +25,8 @@ from calib.ui.session.upload import Connected, Upload
 from tests.pages.harness import answers, at, go, headings, model_of, press, said, session_of, start
 from tests.rare import rare
 
-MAPPING = ColumnMapping(outcome="y", score="p", positive="1")
-CLASSES = ColumnMapping(outcome="y", score=("p_ant", "p_bee", "p_cow"))
+MAPPING = Columns(outcome="y", score="p", positive="1")
+CLASSES = Columns(outcome="y", score=("p_ant", "p_bee", "p_cow"))
 
 
 def rows(n_rows: int, seed: int = 0) -> pd.DataFrame:
@@ -220,7 +220,7 @@ def test_a_sample_that_would_not_fit_in_memory_is_refused(folder):
 
 
 def test_predicted_labels_are_not_counted_as_if_they_were_scores(folder):
-    mapping = ColumnMapping(outcome="y", score="p", predicted="site")
+    mapping = Columns(outcome="y", score="p", predicted="site")
     with pytest.raises(InputError, match="compares no predicted labels"):
         connected(folder, mapping=mapping).counted()
 
@@ -250,7 +250,7 @@ def test_several_models_are_compared(folder, sample):
     frame = rows(900).rename(columns={"p": "p_old"})
     frame = frame.assign(p_new=frame["p_old"] ** 1.3, row=range(900))
     frame.to_parquet(folder / "t.parquet")
-    mapping = ColumnMapping(outcome="y", models=("p_old", "p_new"), positive="1")
+    mapping = Columns(outcome="y", models=("p_old", "p_new"), positive="1")
     app = start(
         "Data", drafted(connected(folder, "t.parquet", mapping, sample=sample, row_id="row"))
     )
@@ -394,7 +394,7 @@ def test_what_no_connected_link_says_is_ignored_in_a_sentence(link):
 def test_many_classes_are_a_range_in_a_link(folder):
     frame = pd.DataFrame(np.full((3, 40), 0.025), columns=[f"p_{k}" for k in range(40)])
     frame.assign(y=[0, 1, 2]).to_parquet(folder / "t.parquet")
-    mapping = ColumnMapping(outcome="y", score=tuple(frame))
+    mapping = Columns(outcome="y", score=tuple(frame))
     query = Query.of(connected(folder, "t.parquet", mapping, view="class:3"))
     assert query.classes == "p_0 … p_39"
     again = Query.read(query.written()).connected()

@@ -17,7 +17,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs, decide
 from calib.analysis.judge import judge_rows
 from calib.calibrators import CALIBRATORS
-from calib.loading import ColumnMapping
+from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.loading.judged_example import judged_example
 from calib.metrics import METRICS
@@ -210,7 +210,7 @@ def test_a_page_shows_the_numbers_of_the_library(page, kind, expected):
     content, data, analysis = by_kind[kind]
     session = dropped({f"{NAME}.{'csv' if kind == 'rows' else 'parquet'}": content}, m="platt")
     if kind == "rows":
-        session.take(session.upload.mapped(ColumnMapping(**COLUMNS)))
+        session.take(session.upload.mapped(Columns(**COLUMNS)))
     app = start(page, session)
     assert not app.error
     FACTS[page](Shown(app, data, analysis, frame))
@@ -319,7 +319,7 @@ def test_every_page_shows_every_example(example):
 @rare
 def test_no_page_gives_a_name_of_models_or_classes_to_markdown(made, columns):
     session = dropped({f"{NAME}.csv": made()}, m="platt")
-    session.take(session.upload.mapped(ColumnMapping(**columns)))
+    session.take(session.upload.mapped(Columns(**columns)))
     assert session.upload.models
     app = start("Overview", session)
     for page in PAGES:

@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.data.aggregate import Aggregate
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading import InputError
 from calib.loading.reading.reader import read
 from tests.assessed import inspect
@@ -25,7 +25,7 @@ def rows(n: int = 1000) -> pd.DataFrame:
     return pd.DataFrame({"y": (rng.random(n) < score).astype(int), "p": score})
 
 
-MAPPED = ColumnMapping(outcome="y", score="p", positive="1", time="day")
+MAPPED = Columns(outcome="y", score="p", positive="1", time="day")
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 CASES: dict[str, tuple[Change, dict[str, Any]]] = {
     "few": (lambda d: d.assign(y=(d["p"] > 0.95) * 1), {}),
@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Change, dict[str, Any]]] = {
 def test_warnings_have_the_words_of_the_data_page(code: str, engine: str) -> None:
     change, more = CASES[code]
     data = change(rows())
-    mapping = ColumnMapping(**({"outcome": "y", "score": "p", "positive": "1"} | more))
+    mapping = Columns(**({"outcome": "y", "score": "p", "positive": "1"} | more))
     # Rows of predicted labels are refused; counts of them can be added to others.
     expected = [
         problem
@@ -97,7 +97,7 @@ def test_classes_without_rows_are_told() -> None:
     rng = np.random.default_rng(0)
     score = pd.DataFrame(rng.dirichlet(np.ones(3), 500), columns=["p_0", "p_1", "p_2"])
     data = score.assign(y=rng.integers(0, 2, 500))
-    mapping = ColumnMapping(outcome="y", score=("p_0", "p_1", "p_2"))
+    mapping = Columns(outcome="y", score=("p_0", "p_1", "p_2"))
     expected = [
         problem for problem in inspect(read(data), mapping) if problem.severity == "warning"
     ]

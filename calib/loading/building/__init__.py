@@ -1,1 +1,1 @@
-"""From a Table and a ColumnMapping to Predictions."""
+"""From a Table and a Columns to Predictions."""

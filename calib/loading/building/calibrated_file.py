@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.data.checks import ROW_SUM_TOLERANCE
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.building.models import rows_of_models
 from calib.loading.checking.mapped_rows import read_scores, transformed
 from calib.loading.problems import refuse
@@ -30,7 +30,7 @@ class CalibratedTable:
 
 def with_calibrated(
     tables: Sequence[Table],
-    mapping: ColumnMapping,
+    mapping: Columns,
     calibrated: pd.DataFrame,
     model: int = 0,
 ) -> CalibratedTable:
@@ -52,7 +52,7 @@ def with_calibrated(
 
 def calibrate_table(
     table: Table,
-    mapping: ColumnMapping,
+    mapping: Columns,
     predict: Callable[..., FloatArray],
     class_names: Sequence[str] = (),
 ) -> CalibratedTable:

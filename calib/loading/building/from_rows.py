@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.loading import column_ranges
@@ -70,7 +70,7 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
     return class_names(rows.labels, rows.mapping)
 
 
-def class_names(labels: Labels, mapping: ColumnMapping) -> tuple[str, str]:
+def class_names(labels: Labels, mapping: Columns) -> tuple[str, str]:
     """Names of the negative and the positive class."""
     positives, negatives = (
         [name if (code := labels.find(name)) is None else labels.name(code) for name in names]
@@ -167,7 +167,7 @@ def origin_of(rows: Rows) -> Origin:
     )
 
 
-def _reasons(mapping: ColumnMapping) -> tuple[str, ...]:
+def _reasons(mapping: Columns) -> tuple[str, ...]:
     """The roles that were guessed for each reason."""
     reasons, roles = dict(mapping.reasons), dict[str, list[str]]()
     for role in mapping.guessed:

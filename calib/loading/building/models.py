@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.predictions import Predictions
 from calib.loading.building.from_rows import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import by_severity, checklist_of, examine
@@ -24,7 +24,7 @@ from calib.text import joined, numbers_of, plural, quoted
 MAX_MODELS = 100
 Source = TypeVar("Source")
 # These are the rows of one model, and the mapping of this model.
-ModelRows: TypeAlias = tuple[Table, ColumnMapping]
+ModelRows: TypeAlias = tuple[Table, Columns]
 # These repairs do not change models that have no error.
 HARMLESS_REPAIRS = {"drop_missing"}
 
@@ -45,7 +45,7 @@ class Assessment:
 
 def assess(
     tables: Sequence[Table],
-    mapping: ColumnMapping,
+    mapping: Columns,
     *,
     name: str | None = None,
     strict: bool = False,
@@ -111,7 +111,7 @@ def _add_model(
     return ()
 
 
-def structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
+def structure_errors(tables: Sequence[Table], mapping: Columns) -> Iterable[Problem]:
     """Errors of the files and the model column, which prevent finding the models."""
     for table in tables:
         yield from (note for note in table.notes if note.severity == "error")
@@ -128,7 +128,7 @@ def structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterabl
             yield error(key, **facts, n=n, most=MAX_MODELS, **ignoring(mapping, "model"))
 
 
-def _sources(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, ModelRows]:
+def _sources(tables: Sequence[Table], mapping: Columns) -> dict[str, ModelRows]:
     """The rows of each model by its name, in order. A single model has the name of the table."""
     if len(tables) == 1:
         return in_order(_models_in(tables[0], mapping))
@@ -141,11 +141,11 @@ def _sources(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, Model
     return in_order(sources)
 
 
-def _mapping_for(table: Table, mapping: ColumnMapping) -> ColumnMapping:
+def _mapping_for(table: Table, mapping: Columns) -> Columns:
     """The mapping if the table has all its columns, otherwise a guess with the same repairs."""
     if all(column in table.columns for column in mapping.columns()):
         return mapping
-    kept = ColumnMapping(
+    kept = Columns(
         positive=mapping.positive,
         negative=mapping.negative,
         others_negative=mapping.others_negative,
@@ -157,7 +157,7 @@ def _mapping_for(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     return guess(table, kept)
 
 
-def _models_in(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
+def _models_in(table: Table, mapping: Columns) -> dict[str, ModelRows]:
     """The rows of each model of one table. Models of a column are in their order in the file."""
     if mapping.models:
         return {column: (table, _with_score(mapping, column)) for column in mapping.models}
@@ -173,7 +173,7 @@ def _models_in(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
     }
 
 
-def _with_score(mapping: ColumnMapping, column: str) -> ColumnMapping:
+def _with_score(mapping: Columns, column: str) -> Columns:
     """The mapping of one of several models. Its score was guessed if the models were guessed."""
     guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
     return replace(mapping, score=column, models=(), guessed=guessed)
@@ -190,7 +190,7 @@ def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:
 
 def _merged(
     by_model: Mapping[str, tuple[Problem, ...]],
-    mapping: ColumnMapping,
+    mapping: Columns,
     sources: Mapping[str, ModelRows],
 ) -> tuple[Problem, ...]:
     """The problems of all models, with one sentence per kind of problem."""
@@ -218,7 +218,7 @@ def _merged(
     return by_severity(merged)
 
 
-def _choices_of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[Choice, ...]:
+def _choices_of_all(choices: Sequence[Choice], mapping: Columns) -> tuple[Choice, ...]:
     """The answers for one model as answers for all: the score columns are then `models`."""
     if not mapping.models:
         return tuple(choices)
@@ -232,8 +232,8 @@ def _choices_of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[
 
 
 def _repair_of_all(
-    problem: Problem, of_one_model: ColumnMapping, mapping: ColumnMapping, *, in_all: bool
-) -> ColumnMapping | None:
+    problem: Problem, of_one_model: Columns, mapping: Columns, *, in_all: bool
+) -> Columns | None:
     """The repair for one model as a repair for all, or None if it would harm another model."""
     if problem.repair is None:
         return None
@@ -278,6 +278,6 @@ def one_model(column: str, model: str | None, table: Table) -> Table:
     return of_model(table, column, model, labels)
 
 
-def rows_of_models(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, Rows]:
+def rows_of_models(tables: Sequence[Table], mapping: Columns) -> dict[str, Rows]:
     """The mapped rows of each model by its name, with those that `assess` sets aside."""
     return {model: map_rows(*source) for model, source in _sources(tables, mapping).items()}

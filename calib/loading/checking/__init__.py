@@ -1,1 +1,1 @@
-"""From a Table and a ColumnMapping to problems, each with a code and perhaps a repair."""
+"""From a Table and a Columns to problems, each with a code and perhaps a repair."""

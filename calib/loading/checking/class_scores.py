@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.data.class_names import Reading
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, leave_out, parts
 from calib.loading.checking.scores import OUTSIDE_TOLERANCE, converted, unfit_transform
@@ -36,7 +36,7 @@ class ClassFacts:
     `outside` are labels that are none of the classes, and `rows` says where they are.
     """
 
-    mapping: ColumnMapping
+    mapping: Columns
     classes: Classes
     labels: Labels
     counts: IntArray
@@ -146,7 +146,7 @@ def _absent_classes(names: tuple[str, ...], counts: IntArray, part: str) -> Iter
         )
 
 
-def not_logits(mapping: ColumnMapping) -> Problem:
+def not_logits(mapping: Columns) -> Problem:
     """Make the error that scores with the transform softmax are probabilities already."""
     none = replace(mapping, transform="none")
     columns = shortened(mapping.score_columns)
@@ -182,7 +182,7 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
     return bool((matrix[:1_000].max(axis=1) == 1.0).all() and (matrix.max(axis=1) == 1.0).all())
 
 
-def sum_problems(mapping: ColumnMapping, facts: SumFacts) -> Iterator[Problem]:
+def sum_problems(mapping: Columns, facts: SumFacts) -> Iterator[Problem]:
     """Problems of class scores outside [0, 1], of rows that do not sum to 1, and of labels."""
     columns = shortened(mapping.score_columns)
     if facts.n_lost:
@@ -210,7 +210,7 @@ def sum_problems(mapping: ColumnMapping, facts: SumFacts) -> Iterator[Problem]:
         yield error("labels-only.classes", columns=columns, right=right, total=total, share=share)
 
 
-def _outside(mapping: ColumnMapping, facts: SumFacts, given: Mapping[str, Any]) -> Problem:
+def _outside(mapping: Columns, facts: SumFacts, given: Mapping[str, Any]) -> Problem:
     """The error about class scores outside [0, 1], and the conversion that repairs them."""
     low, high = facts.low, facts.high
     if mapping.transform != "none" or mapping.swap:
@@ -224,7 +224,7 @@ def _outside(mapping: ColumnMapping, facts: SumFacts, given: Mapping[str, Any]) 
     return converted("logits.logarithms" if high <= 0.0 else "logits", mapping, **given)
 
 
-def _class_question(mapping: ColumnMapping, classes: Classes, labels: Labels) -> Problem:
+def _class_question(mapping: Columns, classes: Classes, labels: Labels) -> Problem:
     """Ask which label each score column belongs to.
 
     It is an error if some labels have no column in the first reading, since another reading may
@@ -267,14 +267,12 @@ def why_doubtful(classes: Classes, labels: Labels) -> str:
     return sentence(f"class-doubt.{_doubt(classes)}", {"absent": _absent(classes, labels)})
 
 
-def _arguments(mapping: ColumnMapping, reading: Reading) -> Mapping[str, Any]:
+def _arguments(mapping: Columns, reading: Reading) -> Mapping[str, Any]:
     left_out = {} if reading.complete or mapping.drop_missing else {"drop_missing": True}
     return {"classes": reading.labels, **left_out}
 
 
-def _pairs(
-    mapping: ColumnMapping, reading: Reading, labels: Labels, shown: Callable[[str], str]
-) -> str:
+def _pairs(mapping: Columns, reading: Reading, labels: Labels, shown: Callable[[str], str]) -> str:
     """Labels and their columns: "`1` is `p_0`, `2` is `p_1`"."""
     places = list(zip(labels.names, reading.places, strict=True))
     columns = mapping.score_columns

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.class_names import label_key
-from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping
+from calib.data.file_options import ROW_TRANSFORMS, Columns
 from calib.data.origin import CORRECT_NAMES
 from calib.loading.checking.class_scores import problems_of_class_scores
 from calib.loading.checking.mapped_rows import Rows, map_rows
@@ -34,7 +34,7 @@ MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to b
 
 
 def examine(
-    table: Table, mapping: ColumnMapping, *, partly: bool = False
+    table: Table, mapping: Columns, *, partly: bool = False
 ) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist.
 
@@ -63,7 +63,7 @@ def examine(
 
 
 def refuse_errors(
-    problems: Iterable[Problem], mapping: ColumnMapping, arguments: Container[str] = ()
+    problems: Iterable[Problem], mapping: Columns, arguments: Container[str] = ()
 ) -> None:
     """Raise InputError if there is an error or an open question.
 
@@ -74,7 +74,7 @@ def refuse_errors(
         raise InputError([_with_answers(problem, mapping, arguments) for problem in errors])
 
 
-def _with_answers(problem: Problem, mapping: ColumnMapping, allowed: Container[str]) -> Problem:
+def _with_answers(problem: Problem, mapping: Columns, allowed: Container[str]) -> Problem:
     answers = [(choice.label, choice.arguments) for choice in problem.choices]
     if problem.repair is not None:
         answers.insert(0, (problem.repair_label, problem.repair.changed(mapping)))
@@ -90,7 +90,7 @@ def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity)))
 
 
-def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
+def _structure(table: Table, mapping: Columns) -> Iterator[Problem]:
     if len(table.columns) == 1:
         yield error("one-column", column=table.columns[0])
         return
@@ -101,7 +101,7 @@ def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
 
 
 def mapping_problems(
-    mapping: ColumnMapping,
+    mapping: Columns,
     columns: Sequence[str],
     test_file: Sequence[str] | None = None,
     *,
@@ -130,7 +130,7 @@ def mapping_problems(
         yield error(key, **given, **ignoring(mapping, "fold"))
 
 
-def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
+def class_structure(mapping: Columns) -> Iterator[Problem]:
     """Problems of options that do not fit the number of score columns."""
     by_name = {
         "repair": replace(mapping, classes=()),
@@ -159,7 +159,7 @@ def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
         )
 
 
-def _one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
+def _one_hot_outcome(table: Table, mapping: Columns) -> Iterator[Problem]:
     """Refuse an outcome column that is one of several one-hot columns.
 
     With a single score, a column that a person named is accepted: it is one class against the

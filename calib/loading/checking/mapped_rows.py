@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.data.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
+from calib.data.file_options import ROW_TRANSFORMS, Columns, Transform
 from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.columns import (
     EMPTY,
@@ -43,7 +43,7 @@ class Rows:
 
     Attributes
     ----------
-    mapping : ColumnMapping
+    mapping : Columns
     frame : DataFrame
         The mapped columns.
     labels : Labels
@@ -75,7 +75,7 @@ class Rows:
         Times of the usable rows.
     """
 
-    mapping: ColumnMapping
+    mapping: Columns
     frame: pd.DataFrame
     labels: Labels
     outcome: IntArray
@@ -140,7 +140,7 @@ class Rows:
         return f"{tests.number(row - len(self.table)):,} of the test file"
 
 
-def map_rows(table: Table, mapping: ColumnMapping, *, partly: bool = False) -> Rows:
+def map_rows(table: Table, mapping: Columns, *, partly: bool = False) -> Rows:
     """Read the mapped columns; the mapping must name columns that exist in both files.
 
     If the rows are only `partly` labelled, those without an outcome are usable.
@@ -194,7 +194,7 @@ def map_rows(table: Table, mapping: ColumnMapping, *, partly: bool = False) -> R
     )
 
 
-def _stacked(table: Table, mapping: ColumnMapping) -> pd.DataFrame:
+def _stacked(table: Table, mapping: Columns) -> pd.DataFrame:
     if table.tests is None:
         return table.frame
     # A test file has all mapped columns except the split, which it replaces.
@@ -214,7 +214,7 @@ def _with_exact_integers(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFra
     return frame.astype(dict.fromkeys(mixed, object)) if mixed else frame
 
 
-def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolArray]:
+def _labels(frame: pd.DataFrame, mapping: Columns) -> tuple[Labels, BoolArray]:
     """Labels of the outcome, and whether each is a word such as "unknown"."""
     column = frame[mapping.outcome]
     # With many classes, every spelling may be a class, and so may a word such as NA.
@@ -224,7 +224,7 @@ def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolAr
 
 
 def _outcome(
-    frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels, classes: Classes | None
+    frame: pd.DataFrame, mapping: Columns, labels: Labels, classes: Classes | None
 ) -> IntArray:
     if classes is not None:
         return classes.index[labels.codes]
@@ -234,7 +234,7 @@ def _outcome(
     return labels.codes if meaning is None else meaning[labels.codes]
 
 
-def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
+def label_meaning(labels: Labels, mapping: Columns) -> IntArray | None:
     """The meaning of each label: 1 is positive, 0 negative, -1 neither. The last -1 is for missing.
 
     It is None if a label that counts as positive does not exist. If no label is named as negative,
@@ -252,7 +252,7 @@ def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
     return meaning
 
 
-def empty_is_negative(labels: Labels, mapping: ColumnMapping) -> bool:
+def empty_is_negative(labels: Labels, mapping: Columns) -> bool:
     """Whether rows without a label count as negative."""
     return EMPTY in mapping.negatives and labels.find(EMPTY) is None
 
@@ -270,7 +270,7 @@ def _agreement(labels: Labels, predicted: Labels) -> IntArray:
 
 
 def _test_rows(
-    n_first: int, n_rows: int, mapping: ColumnMapping, split: Labels | None
+    n_first: int, n_rows: int, mapping: Columns, split: Labels | None
 ) -> BoolArray | None:
     if n_rows > n_first:
         return np.arange(n_rows) >= n_first
@@ -282,7 +282,7 @@ def _test_rows(
 
 def _unknown_outcomes(
     frame: pd.DataFrame,
-    mapping: ColumnMapping,
+    mapping: Columns,
     labels: Labels,
     outcome: IntArray,
     unknown: BoolArray,
@@ -339,7 +339,7 @@ DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0, "thousandt
 
 
 def read_scores(
-    frame: pd.DataFrame, mapping: ColumnMapping, *, commas: bool
+    frame: pd.DataFrame, mapping: Columns, *, commas: bool
 ) -> tuple[dict[str, Numbers], NDArray[np.floating]]:
     """The score columns that are reported one by one, and all of them as one array."""
     if isinstance(mapping.score, str):

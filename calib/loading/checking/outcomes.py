@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, parts
 from calib.loading.columns import EMPTY, Labels, label_text
@@ -34,7 +34,7 @@ class OutcomeFacts:
     `partly` labelled, nothing is checked that needs all outcomes.
     """
 
-    mapping: ColumnMapping
+    mapping: Columns
     labels: Labels
     counts: IntArray
     unusable: frozenset[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
 from calib.loading.table import Table
 
@@ -27,14 +27,14 @@ class Repeats:
     id_column: str = ""  # It is empty if no column has ids.
 
 
-def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
+def count_repeats(table: Table, mapping: Columns) -> Repeats:
     """Count rows and ids that appear in a file more than once."""
     counts = [_count(file, mapping) for file in table.files]
     column = next((count.id_column for count in counts if count.id_column), "")
     return Repeats(sum(c.rows for c in counts), sum(c.ids for c in counts), column)
 
 
-def _count(table: Table, mapping: ColumnMapping) -> Repeats:
+def _count(table: Table, mapping: Columns) -> Repeats:
     frame = _hashable(table.frame)
     # Scores differ most, so after their column few rows are left to compare.
     first = [column for column in mapping.score_columns[:1] if column in frame]
@@ -90,7 +90,7 @@ def _repeated_ids(ids: pd.Series) -> int:
     return int(ids.count() - ids.nunique())
 
 
-def _id_column(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
+def _id_column(frame: pd.DataFrame, mapping: Columns) -> str | None:
     """The column that has a name for ids and mostly different values."""
     free = set(frame) - set(mapping.columns())
     for column in frame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib.data.checks import weight_range_trouble
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, OUTSIDE, Rows
@@ -111,7 +111,7 @@ def _unusable(rows: Rows) -> dict[str, Unusable]:
 
 
 def unusable_problems(
-    mapping: ColumnMapping,
+    mapping: Columns,
     unusable: Mapping[str, Unusable],
     total: int,
     labels: Labels | None,
@@ -154,21 +154,21 @@ def unusable_problems(
 
 
 def none_usable(
-    mapping: ColumnMapping, reason: str, place: Literal["file", "source"] = "file"
+    mapping: Columns, reason: str, place: Literal["file", "source"] = "file"
 ) -> Problem:
     """Make the error that no row can be used, for one reason."""
     cells = _cells_of(mapping, reason)
     return error(f"{KEYS.get(cells['state'], 'missing')}.all", place=place, **cells)
 
 
-def _cells_of(mapping: ColumnMapping, reason: str) -> dict[str, Any]:
+def _cells_of(mapping: Columns, reason: str) -> dict[str, Any]:
     """The column whose cells cannot be used for a reason, and their state."""
     role, _, state = reason.partition(" ")
     column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
     return {"role": role, "column": column, "state": state.removeprefix("label ")}
 
 
-def _empty_or_missing(mapping: ColumnMapping, label: str, rows: Unusable, total: int) -> Problem:
+def _empty_or_missing(mapping: Columns, label: str, rows: Unusable, total: int) -> Problem:
     """Ask whether rows without a label are negative, if all others have the same label."""
     share = percent(1.0 - rows.count / total)
     answer = f"Empty means negative ({share} positive)"
@@ -218,15 +218,13 @@ def _dates(rows: Rows) -> Iterator[Problem]:
         yield no_dates(mapping, len(no_date_rows), cells.iloc[no_date_rows[0]], places)
 
 
-def no_dates(
-    mapping: ColumnMapping, count: int, cell: object, rows: Places | None = None
-) -> Problem:
+def no_dates(mapping: Columns, count: int, cell: object, rows: Places | None = None) -> Problem:
     """Make the warning that this number of cells of the time column are not dates."""
     given: dict[str, Any] = {"column": mapping.time, "count": count, "cell": str(cell)}
     return warning("dates", **given, rows=rows, **ignoring(mapping, "time"))
 
 
-def no_times(mapping: ColumnMapping, cells: pd.Series, *, unclear: bool) -> Problem:
+def no_times(mapping: Columns, cells: pd.Series, *, unclear: bool) -> Problem:
     """Make the problem that the time column has no dates, or that day and month are unclear.
 
     It is an error if a person named the column; a guessed column is only not used.
@@ -296,7 +294,7 @@ def _split(rows: Rows) -> Iterator[Problem]:
 
 
 def split_problems(
-    mapping: ColumnMapping, names: Sequence[str], n_test: int | None, n_rows: int
+    mapping: Columns, names: Sequence[str], n_test: int | None, n_rows: int
 ) -> Iterator[Problem]:
     """Problems of the values of the split column.
 
@@ -331,7 +329,7 @@ def _folds(rows: Rows) -> Iterator[Problem]:
             yield error("folds.one-class", **given, **ignoring(rows.mapping, "fold"))
 
 
-def fold_problems(mapping: ColumnMapping, n_folds: int) -> Iterator[Problem]:
+def fold_problems(mapping: Columns, n_folds: int) -> Iterator[Problem]:
     """The error that the fold column has too few or too many values."""
     if not 2 <= n_folds <= MAX_FOLDS:
         given = {"column": mapping.fold, "n": n_folds, "most": MAX_FOLDS}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.cells import ScoreCells, clearly_low_auc
-from calib.data.file_options import ColumnMapping, Transform
+from calib.data.file_options import Columns, Transform
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import MAX_LABEL_LENGTH, OutcomeFacts, positive_question
 from calib.loading.checking.rows import FEW
@@ -147,7 +147,7 @@ def score_problems(of_outcome: OutcomeFacts, facts: ScoreFacts) -> Iterator[Prob
         yield from positive_question(of_outcome, facts.rate, facts.mean)
 
 
-def outside_problem(mapping: ColumnMapping, low: float, high: float, outside: Outside) -> Problem:
+def outside_problem(mapping: Columns, low: float, high: float, outside: Outside) -> Problem:
     """Make the error about scores outside [0, 1], and the conversion that repairs them."""
     given: dict[str, Any] = {
         "column": mapping.score,
@@ -176,7 +176,7 @@ def outside_problem(mapping: ColumnMapping, low: float, high: float, outside: Ou
     return _above_10(mapping, outside, given)
 
 
-def _above_10(mapping: ColumnMapping, outside: Outside, given: Mapping[str, Any]) -> Problem:
+def _above_10(mapping: Columns, outside: Outside, given: Mapping[str, Any]) -> Problem:
     """Make the error about percentages, larger numbers, or a code such as 999."""
     high, n_fractions = given["high"], outside.n_fractions
     if high > 100.0 and outside.n_highest:
@@ -191,20 +191,20 @@ def _above_10(mapping: ColumnMapping, outside: Outside, given: Mapping[str, Any]
     return converted("percent", mapping, **given)
 
 
-def unfit_transform(key: str, mapping: ColumnMapping, **facts: Any) -> Problem:
+def unfit_transform(key: str, mapping: Columns, **facts: Any) -> Problem:
     """Make the error that a transform has put scores outside [0, 1]."""
     none = replace(mapping, transform="none", swap=False)
     given = facts | {"transform": mapping.transform}
     return error(key, repair=none, label="Undo the transform", **given)
 
 
-def converted(key: str, mapping: ColumnMapping, **facts: Any) -> Problem:
+def converted(key: str, mapping: Columns, **facts: Any) -> Problem:
     """Make the error about scores that a transform turns into probabilities."""
     transform, label = CONVERSIONS[key.partition(".")[0]]
     return error(key, repair=replace(mapping, transform=transform), label=label, **facts)
 
 
-def _labels_only(mapping: ColumnMapping, counts: NDArray[np.integer]) -> Problem:
+def _labels_only(mapping: Columns, counts: NDArray[np.integer]) -> Problem:
     """Make the error that all scores are 0 or 1: there is no probability to calibrate."""
     (negative, _), (_, positive) = counts.tolist()
     total, right = int(counts.sum()), negative + positive

@@ -1,1 +1,1 @@
-"""From a Table to a ColumnMapping."""
+"""From a Table to a Columns."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calib.data.class_names import are_numbers
-from calib.data.file_options import ColumnMapping, Doubt
+from calib.data.file_options import Columns, Doubt
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
 from calib.loading.guessing.evidence import (
@@ -102,7 +102,7 @@ class Reading:
         undecided = {"drop_missing": True} if self.negative is not None else {}
         return {name: value for name, value in values.items() if value is not None} | undecided
 
-    def mapped(self, mapping: ColumnMapping) -> ColumnMapping:
+    def mapped(self, mapping: Columns) -> Columns:
         """The mapping with this reading in its empty fields."""
         new = {k: v for k, v in self.arguments().items() if not getattr(mapping, k)}
         if mapping.models:
@@ -127,7 +127,7 @@ class Outcomes:
     rank: int = UNNAMED
 
 
-def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
+def decide(facts: Facts, mapping: Columns) -> Columns:
     """The mapping with outcome, score and positive label, as far as they are known."""
     predicted, unclear, outcomes = _candidates_for_outcome(facts, mapping)
     facts.predicted |= predicted.keys()
@@ -152,7 +152,7 @@ def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
 
 
 def _readings(
-    facts: Facts, mapping: ColumnMapping, outcomes: Outcomes, predicted: Iterable[str]
+    facts: Facts, mapping: Columns, outcomes: Outcomes, predicted: Iterable[str]
 ) -> list[Reading]:
     """A reading for each column that may be the outcome."""
 
@@ -175,7 +175,7 @@ def _readings(
 
 
 def _candidates_for_outcome(
-    facts: Facts, mapping: ColumnMapping
+    facts: Facts, mapping: Columns
 ) -> tuple[dict[str, str], dict[str, str], Outcomes]:
     """Predicted labels and why they are, candidates that may be ones too, and all candidates."""
     predicted, unclear = _predicted(facts, mapping)
@@ -198,9 +198,7 @@ def _any_fits(readings: Sequence[Reading], predicted: Iterable[str]) -> bool:
     )
 
 
-def _only_outcome(
-    facts: Facts, mapping: ColumnMapping, reading: Reading, outcomes: Outcomes
-) -> Reading:
+def _only_outcome(facts: Facts, mapping: Columns, reading: Reading, outcomes: Outcomes) -> Reading:
     """The reading, unless its column is probably another fact."""
     values, fit = _values(facts, mapping, reading), reading.fit
     # The confidence of predictions is not lower for those that are right.
@@ -213,7 +211,7 @@ def _only_outcome(
     return reading
 
 
-def _others(facts: Facts, reading: Reading, mapping: ColumnMapping) -> list[str]:
+def _others(facts: Facts, reading: Reading, mapping: Columns) -> list[str]:
     """The columns that a reading does not use, other than numbers of rows.
 
     Without them, no other reading is possible.
@@ -222,7 +220,7 @@ def _others(facts: Facts, reading: Reading, mapping: ColumnMapping) -> list[str]
     return [name for name in facts.looked_at() if name not in used and not facts[name].unique]
 
 
-def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
+def _scores(facts: Facts, mapping: Columns) -> list[str]:
     """The columns that may hold scores: named ones, else those of probabilities, else by name."""
     if mapping.score_columns:
         return [name for name in mapping.score_columns if name in facts.frame]
@@ -248,7 +246,7 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
     return [*unit, *by_name]
 
 
-def _predicted(facts: Facts, mapping: ColumnMapping) -> tuple[dict[str, str], dict[str, str]]:
+def _predicted(facts: Facts, mapping: Columns) -> tuple[dict[str, str], dict[str, str]]:
     """The columns of predicted labels and why they are, and those that have too few rows for it."""
     columns = facts.looked_at()
     scores = mapping.score_columns or [
@@ -304,7 +302,7 @@ def _affixed(facts: Facts, column: str) -> str | None:
     return None
 
 
-def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) -> Outcomes:
+def _outcomes(facts: Facts, mapping: Columns, predicted: Iterable[str]) -> Outcomes:
     """The columns that can be the outcome, by how much their names tell."""
     if mapping.outcome is not None:
         return Outcomes([mapping.outcome], [], TRUTH_RANK)
@@ -367,7 +365,7 @@ def _distinct(facts: Facts, columns: Sequence[str]) -> list[str]:
     return kept
 
 
-def _reading(facts: Facts, mapping: ColumnMapping, outcome: str) -> Reading:
+def _reading(facts: Facts, mapping: Columns, outcome: str) -> Reading:
     """The best reading with this outcome."""
     if outcome not in facts.frame:
         # `examine` reports a named column that does not exist.
@@ -391,12 +389,12 @@ def _reading(facts: Facts, mapping: ColumnMapping, outcome: str) -> Reading:
     return _with_fit(facts, mapping, reading)
 
 
-def _values(facts: Facts, mapping: ColumnMapping, reading: Reading) -> FloatArray | None:
+def _values(facts: Facts, mapping: Columns, reading: Reading) -> FloatArray | None:
     column = reading.score or next(iter(mapping.score_columns), None)
     return facts[column].values if column is not None and column in facts.frame else None
 
 
-def _with_fit(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+def _with_fit(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     scores = _values(facts, mapping, reading)
     if scores is None:
         return reading
@@ -404,9 +402,7 @@ def _with_fit(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading
     return replace(reading, fit=fit_of(positive, is_known, scores))
 
 
-def _positives(
-    facts: Facts, mapping: ColumnMapping, reading: Reading
-) -> tuple[BoolArray, BoolArray]:
+def _positives(facts: Facts, mapping: Columns, reading: Reading) -> tuple[BoolArray, BoolArray]:
     """Which rows are positive, and of which rows the outcome is known."""
     assert reading.outcome is not None
     labels = facts[reading.outcome].labels
@@ -426,7 +422,7 @@ def _positives(
     return positive, is_known
 
 
-def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+def _with_score(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     """The reading with a score, and doubts about it."""
     if mapping.score is not None or mapping.models:
         return reading
@@ -474,9 +470,7 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
     return chosen
 
 
-def _candidates(
-    facts: Facts, mapping: ColumnMapping, reading: Reading
-) -> dict[str, tuple[int, Reading]]:
+def _candidates(facts: Facts, mapping: Columns, reading: Reading) -> dict[str, tuple[int, Reading]]:
     """A reading for each column that can be the score, with the rank of its name."""
     assert reading.outcome is not None
     columns = [name for name in _scores(facts, mapping) if name != reading.outcome]
@@ -508,7 +502,7 @@ def _candidates(
     return candidates
 
 
-def _with_positive(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+def _with_positive(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     """The reading with a positive label, from which its fit is computed."""
     assert reading.outcome is not None
     if reading.positive or mapping.positive or reading.predicted:
@@ -519,7 +513,7 @@ def _with_positive(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
 
 
 def _of_pairs(
-    facts: Facts, mapping: ColumnMapping, reading: Reading, pairs: Sequence[tuple[str, str]]
+    facts: Facts, mapping: Columns, reading: Reading, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, tuple[int, Reading]]:
     """A reading for each pair of scores of both classes, with the rank of its names."""
     assert reading.outcome is not None
@@ -575,7 +569,7 @@ def _equal(first: FloatArray, second: FloatArray, tolerance: float) -> bool:
     return bool(np.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True))
 
 
-def _as_confidence(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+def _as_confidence(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     """Right or wrong as the outcome, if the score is the confidence of predicted labels."""
     if reading.score is None or reading.outcome is None or reading.sure_pair:
         return reading
@@ -622,7 +616,7 @@ def _fallback(facts: Facts, reading: Reading) -> str | None:
     return min(by_name, key=_score_rank, default=None)
 
 
-def _without_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+def _without_score(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     """Ask which column of numbers is the score, or refuse the file. The best fit stands first."""
     columns = [
         name
@@ -716,7 +710,7 @@ def _no_outcome(reading: Reading) -> Reading:
     return Reading(None, reading.score, doubts=(doubt,))
 
 
-def which_predicted(facts: Facts, mapping: ColumnMapping, columns: Sequence[str]) -> Problem:
+def which_predicted(facts: Facts, mapping: Columns, columns: Sequence[str]) -> Problem:
     """Ask in which of several predicted labels the score is the confidence, the best fit first."""
     reading = Reading(mapping.outcome, str(mapping.score))
     fitted = [_with_fit(facts, mapping, replace(reading, predicted=name)) for name in columns]
@@ -736,7 +730,7 @@ def _none_fits(readings: Sequence[Reading]) -> Reading:
     return Reading(None, score, doubts=(doubt,))
 
 
-def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, str]) -> Reading:
+def _without_outcome(facts: Facts, mapping: Columns, predicted: dict[str, str]) -> Reading:
     """Refuse a file that has predictions and no outcomes."""
     scores = _scores(facts, mapping)
     score = None if mapping.score_columns else min(scores, key=_score_rank, default=None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping, Doubt
+from calib.data.file_options import Columns, Doubt
 from calib.data.origin import CORRECT_NAMES
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
@@ -40,15 +40,13 @@ MAX_FIRST_IDS = 200
 MOST = 0.9  # Some ids can lack a version.
 
 
-def guess(
-    table: Table, given: ColumnMapping | None = None, *, models: bool = False
-) -> ColumnMapping:
+def guess(table: Table, given: Columns | None = None, *, models: bool = False) -> Columns:
     """Guess the meaning of the columns. Fields without a fitting column stay None.
 
     Only the empty fields of `given` are guessed, and none for the columns of evaluation logs. With
     `models`, also look for several models: a column of their names, or a score column for each.
     """
-    given = given or ColumnMapping()
+    given = given or Columns()
     if table.log:
         return log_mapping(table, given, models=models)
     mapping, facts = replace(given, doubts=(), reasons=()), Facts(table.frame, {*given.columns()})
@@ -73,15 +71,13 @@ def guess(
     return replace(mapping, guessed=_guessed(mapping, given, labels))
 
 
-def _has_unseen_labels(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> bool:
+def _has_unseen_labels(facts: Facts, mapping: Columns, given: Columns) -> bool:
     """Whether only some rows were looked at, which may lack a label, to choose the positive one."""
     open_ = given.positive is None and mapping.negative is None and mapping.predicted is None
     return open_ and len(facts.frame) > LOOK_ROWS and mapping.score in facts.frame
 
 
-def _guessed(
-    mapping: ColumnMapping, given: ColumnMapping, labels: Labels | None
-) -> tuple[str, ...]:
+def _guessed(mapping: Columns, given: Columns, labels: Labels | None) -> tuple[str, ...]:
     """Names of the guessed fields. The positive label of a common pair such as 0 and 1 is sure."""
     doubted = (doubt.role for doubt in mapping.doubts)
     names_of_fields = dict.fromkeys((*given.guessed, *mapping.changed(given), *doubted))
@@ -90,7 +86,7 @@ def _guessed(
     return tuple(names_of_fields)
 
 
-def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
+def _with_class_outcome(facts: Facts, mapping: Columns) -> Columns:
     """The mapping of one score column per class, with its outcome."""
     if mapping.outcome is not None:
         return mapping
@@ -125,8 +121,8 @@ def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
 
 
 def _with_one_of_two_scores(
-    facts: Facts, mapping: ColumnMapping, given: ColumnMapping
-) -> tuple[ColumnMapping, ColumnMapping]:
+    facts: Facts, mapping: Columns, given: Columns
+) -> tuple[Columns, Columns]:
     """Use the score of the positive class, if two named columns hold the scores of both classes.
 
     If their names leave no doubt, the one that is used also replaces both in `given`, so that it
@@ -153,7 +149,7 @@ def _with_one_of_two_scores(
     return replace(mapping, **single, positive=mapping.positive or pair.positive), given
 
 
-def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
+def _with_roles(facts: Facts, mapping: Columns, given: Columns) -> Columns:
     # An outcome that is not in the table is kept, because `examine` reports it.
     outcome = mapping.outcome if mapping.outcome in facts.frame else None
     binary = not isinstance(mapping.score, tuple)
@@ -178,7 +174,7 @@ def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> C
     )
 
 
-def _with_predicted(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
+def _with_predicted(facts: Facts, mapping: Columns) -> Columns:
     """The mapping with the predicted labels of several classes, or the question which they are."""
     columns = [
         name
@@ -191,7 +187,7 @@ def _with_predicted(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     return replace(mapping, predicted=facts.take(next(iter(columns), None)))
 
 
-def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
+def _with_weight(facts: Facts, mapping: Columns, given: Columns) -> Columns:
     """The mapping with row weights, or with the question whether a column has them.
 
     A person who names outcome and score knows the columns, and would name the weights too.
@@ -219,7 +215,7 @@ def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> 
     return replace(mapping, doubts=(*mapping.doubts, doubt))
 
 
-def _with_repeats(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
+def _with_repeats(facts: Facts, mapping: Columns, given: Columns) -> Columns:
     """The mapping, or the question what rows with the same id and another version are."""
     is_named = given.group or (given.outcome and given.score_columns) or mapping.model
     column = facts.find_by_name((names.ID_NAMES,), lambda one: not one.few)
@@ -243,7 +239,7 @@ def _with_repeats(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) ->
     return mapping
 
 
-def _same_outcomes(facts: Facts, mapping: ColumnMapping, ids: Labels) -> bool:
+def _same_outcomes(facts: Facts, mapping: Columns, ids: Labels) -> bool:
     """Whether all rows of an id have the same outcome, and nearly all ids have several rows."""
     rows = pd.DataFrame({"id": ids.codes, "outcome": as_labels(facts.frame[mapping.outcome]).codes})
     by_id = rows[rows["id"] >= 0].groupby("id")["outcome"]
@@ -270,7 +266,7 @@ def _which_rows(column: str, version: str, labels: Labels) -> Problem:
     return question("repeated-versions", **facts, choices=choices)
 
 
-def _repeated_questions(facts: Facts, mapping: ColumnMapping) -> str | None:
+def _repeated_questions(facts: Facts, mapping: Columns) -> str | None:
     """The ids of questions that one model answered several times, as in evaluation logs."""
     if str(mapping.outcome).casefold() not in CORRECT_NAMES:
         return None
@@ -284,7 +280,7 @@ def _repeated_questions(facts: Facts, mapping: ColumnMapping) -> str | None:
     return facts.take(column) if repeated else None
 
 
-def _split(facts: Facts, mapping: ColumnMapping) -> tuple[str | None, str | None]:
+def _split(facts: Facts, mapping: Columns) -> tuple[str | None, str | None]:
     if mapping.split is not None:
         if mapping.test_value or mapping.split not in facts.frame:
             return mapping.split, mapping.test_value or None
@@ -338,7 +334,7 @@ MAX_CLASSES = 1_000
 MAX_MODELS = 50
 
 
-def with_models(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
+def with_models(facts: Facts, mapping: Columns) -> Columns:
     """Look for a column that names models, or for score columns with similar names."""
     if mapping.model or mapping.models or mapping.score:
         return mapping

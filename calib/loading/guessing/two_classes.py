@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calib.data.class_names import are_numbers, bare_names, read_classes
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
 from calib.loading.name_patterns import plain_name
@@ -29,7 +29,7 @@ class Pair:
     names_labels: bool = False
 
 
-def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pair:
+def choose(mapping: Columns, columns: Sequence[str], labels: Labels) -> Pair:
     """Which of two columns holds the score of the positive class.
 
     There are one or two labels. If no label was named as positive, it is the one with a name such

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.loading.logs import helm, lm_eval
 from calib.loading.logs.rows import NO_SOURCE, RIGHT
 from calib.loading.problems import Choice, Problem, error, refuse, warning
@@ -167,7 +167,7 @@ def taken(frame: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"without": "without confidence"})
 
 
-def log_mapping(table: Table, given: ColumnMapping, *, models: bool) -> ColumnMapping:
+def log_mapping(table: Table, given: Columns, *, models: bool) -> Columns:
     """The meaning of the columns of a log, which are not guessed. Columns that are given win."""
     frame = table.frame
     several = {name: frame[name].nunique() > 1 for name in NAMES_OF_TASK}
@@ -177,7 +177,7 @@ def log_mapping(table: Table, given: ColumnMapping, *, models: bool) -> ColumnMa
     slices = [name for name in NAMES_OF_TASK if several[name]]
     if by_model:
         slices.remove("model")
-    meant = ColumnMapping(
+    meant = Columns(
         outcome="correct",
         positive=RIGHT,
         score="confidence",

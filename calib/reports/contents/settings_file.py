@@ -12,7 +12,7 @@ from typing import Any
 from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.periods.cutting import Unit
 from calib.crossfit.settings import Settings
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin, conversion_of
 from calib.data.strict_json import added
 from calib.loading.reading.reader import stem
@@ -118,7 +118,7 @@ def origin_of(report: Contents) -> Origin:
         return recorded
     columns = [name for names in parts.slice_columns for name in names] if parts else []
     return Origin(
-        ColumnMapping(
+        Columns(
             outcome=data.outcome_name or None,
             # A matrix has more score columns than its name shows.
             score=None if report.analysis.multiclass else data.score_name or None,

@@ -15,7 +15,7 @@ import streamlit as st
 
 from calib.data.aggregate import Aggregate
 from calib.data.progress import Progress
-from calib.loading import MAX_BYTES, ColumnMapping, FileFormat, InputError, Problem, Table
+from calib.loading import MAX_BYTES, Columns, FileFormat, InputError, Problem, Table
 from calib.loading.joining import joined
 from calib.loading.judged_rows import judged_tables
 from calib.loading.logs import combined
@@ -357,7 +357,7 @@ def question(session: Session) -> bool:
     return True
 
 
-def _answers(session: Session, answers: Sequence[tuple[str, ColumnMapping]], key: str) -> None:
+def _answers(session: Session, answers: Sequence[tuple[str, Columns]], key: str) -> None:
     """Draw a button per answer to a question. None is in colour, because a person must know it."""
     with st.container(horizontal=True, key=f"question_{key}"):
         for number, (label, answer) in enumerate(answers):
@@ -397,7 +397,7 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     answer_buttons(answers, key, state.map_anew, session, n_coloured=n_coloured)
 
 
-def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
+def repairs(problem: Problem, mapping: Columns) -> list[tuple[str, Columns]]:
     """The repair and the answers that a person can choose, and how the columns are meant then."""
     answers = [(choice.label, mapping.chosen(**choice.arguments)) for choice in problem.choices]
     if problem.repair is not None:

@@ -30,7 +30,7 @@ from calib.exports import (
     offer,
 )
 from calib.exports.file_formats import CONDITIONAL
-from calib.loading import ColumnMapping, InputError, read
+from calib.loading import Columns, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
@@ -311,9 +311,9 @@ def _stem(data_name: str, method: str) -> str:
     return f"{file_stem(data_name)}-{method}"
 
 
-def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMapping:
+def _mapping(session: Session, model: state.Model, table: Table) -> Columns:
     """The score columns are those of the analysed file, or the one that the person names."""
-    mapping_of_upload = session.upload.mapping if session.upload else ColumnMapping()
+    mapping_of_upload = session.upload.mapping if session.upload else Columns()
     columns = _columns(session, model.rows)
     # Saved counts know how their scores were converted, but not the columns.
     conversion = conversion_of(model.analysis.data.origin)

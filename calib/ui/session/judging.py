@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from calib.loading import ColumnMapping, FileFormat, InputError, Problem, Table
+from calib.loading import Columns, FileFormat, InputError, Problem, Table
 from calib.loading.judged_rows import JudgedParts, read_judged
 
 
@@ -28,7 +28,7 @@ class Judging:
 
     judged: Table | None = None
     gold: Table | None = None
-    columns: ColumnMapping = field(default_factory=ColumnMapping)
+    columns: Columns = field(default_factory=Columns)
     parts: JudgedParts = field(default_factory=JudgedParts)
     problems: tuple[Problem, ...] = ()
     unread: Mapping[bool, Unread] = field(default_factory=dict)  # By whether it has gold labels.
@@ -48,7 +48,7 @@ class Judging:
         """With another table. The meaning of columns is guessed again."""
         changed = replace(self, gold=table) if gold else replace(self, judged=table)
         others = {of_gold: one for of_gold, one in self.unread.items() if of_gold != gold}
-        changed = replace(changed, columns=ColumnMapping(), unread=others, elsewhere=False)
+        changed = replace(changed, columns=Columns(), unread=others, elsewhere=False)
         return changed._read()
 
     def having(self, **columns: object) -> Judging:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from calib.loading import ColumnMapping, FileFormat, InputError, Table, for_test_file, guess, read
+from calib.loading import Columns, FileFormat, InputError, Table, for_test_file, guess, read
 from calib.loading.loader import LoadOptions, mapping_of
 from calib.loading.logs import combined
 from calib.ui.session.upload import Connected, Upload
@@ -91,7 +91,7 @@ def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> 
 
 
 def _of_rows(
-    sources: Sequence[str], table: str | None, options: LoadOptions, given: ColumnMapping
+    sources: Sequence[str], table: str | None, options: LoadOptions, given: Columns
 ) -> Upload:
     tables = combined([_table(source, table, options.format()) for source in sources])
     mapping = guess(tables[0], given, models=len(tables) == 1)

@@ -18,7 +18,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.data.strict_json import Reader, loads
-from calib.loading import ColumnMapping, column_ranges
+from calib.loading import Columns, column_ranges
 from calib.loading.problems import refuse
 from calib.ui.session.upload import Connected
 
@@ -69,7 +69,7 @@ class Query:
 
     source: str
     table: str
-    mapping: ColumnMapping
+    mapping: Columns
     view: str = ""
     classes: str = ""  # The score columns as ranges, if there are many.
     pairs: tuple[tuple[str, str], ...] = ()  # Slice columns that are also counted together.

@@ -17,7 +17,7 @@ from calib.crossfit.settings import Settings, Strategy
 from calib.data.base import Data
 from calib.data.predictions import Predictions, rows_of
 from calib.data.progress import Progress, no_progress
-from calib.loading import ColumnMapping
+from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
 from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE, TIME
@@ -120,7 +120,7 @@ def memo_of_server() -> Memo:
     return Memo()
 
 
-def map_anew(session: Session, mapping: ColumnMapping) -> None:
+def map_anew(session: Session, mapping: Columns) -> None:
     if session.upload is not None:
         # This takes seconds if there are a thousand columns.
         with st.spinner(READING):

@@ -14,7 +14,7 @@ from calib.data.predictions import rows_of
 from calib.data.progress import Progress
 from calib.loading import (
     Choice,
-    ColumnMapping,
+    Columns,
     InputError,
     Problem,
     Table,
@@ -48,7 +48,7 @@ class Connected:
 
     source: Connection
     table: str
-    mapping: ColumnMapping
+    mapping: Columns
     # With one score column per class: "top:1" or "class:k".
     view: str = ""
     # Slice columns that are also counted together.
@@ -63,7 +63,7 @@ class Connected:
     def label(self) -> str:
         return f"{self.source.name}: {self.table}"
 
-    def mapped(self, mapping: ColumnMapping) -> Connected:
+    def mapped(self, mapping: Columns) -> Connected:
         """The same table with another mapping, with the view and the pairs that still fit."""
         view = self.view if mapping.score == self.mapping.score else ""
         pairs = tuple(pair for pair in self.pairs if set(pair) <= set(mapping.slices))
@@ -129,7 +129,7 @@ class Upload:
     # model each. There are none if the files hold counts, whose columns were named when they were
     # counted.
     tables: tuple[Table, ...]
-    mapping: ColumnMapping
+    mapping: Columns
     problems: tuple[Problem, ...]
     models: Mapping[str, Data]  # One entry per model; empty while a problem is an error.
     checklist: tuple[str, ...]  # Short sentences about checks that found no problem.
@@ -143,7 +143,7 @@ class Upload:
     unseen: Declared = "unknown"
 
     @classmethod
-    def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:
+    def of(cls, *tables: Table, mapping: Columns | None = None) -> Upload:
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
         assessed = assess(tables, mapping)
@@ -167,7 +167,7 @@ class Upload:
                 first += other
         except ValueError as error:
             raise refuse("not-added", message=str(error)) from None
-        mapping = ColumnMapping(
+        mapping = Columns(
             outcome=first.outcome_name, score=first.score_name, time=first.time_name or None
         )
         several = first.models != ("",)
@@ -247,7 +247,7 @@ class Upload:
         """Names of the files as they were dropped, their endings included."""
         return short_list(self.counted or [table.file or table.name for table in self.tables])
 
-    def mapped(self, mapping: ColumnMapping) -> Upload:
+    def mapped(self, mapping: Columns) -> Upload:
         """The same rows with another mapping. Which rows they are stays declared."""
         return replace(Upload.of(*self.tables, mapping=mapping), unseen=self.unseen)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from calib.data.file_options import ColumnMapping
+from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.figures.words import on_average
 from calib.numerics.estimate import Estimate
@@ -81,7 +81,7 @@ def test_cells_of_the_classes_are_written_as_everywhere():
 def test_sentences_have_the_noise_floor_and_the_folds():
     said = on_average(Estimate(0.2, noise_floor=0.148))
     assert said == "A calibrated model of this size shows 14.8% on average."
-    assert named_folds(Origin(ColumnMapping(fold="cv fold"))) == "the folds of column cv fold"
+    assert named_folds(Origin(Columns(fold="cv fold"))) == "the folds of column cv fold"
     assert named_folds(None) == "the folds that the data name"
 
 

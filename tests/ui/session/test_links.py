@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators import score_methods
-from calib.loading import ColumnMapping
+from calib.loading import Columns
 from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, N_BINS, Chosen
 from calib.ui.session.links import Link, LinkedData, decode, encode
 from calib.ui.session.source_links import Query, Seen
@@ -165,11 +165,11 @@ def test_what_a_link_says_of_data_is_short_and_one_line():
 
 
 def test_a_query_is_written_as_json_and_read_back():
-    query = Query("team", "march.parquet", ColumnMapping(outcome="y", score="p"))
+    query = Query("team", "march.parquet", Columns(outcome="y", score="p"))
     text = '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
     assert query.written() == text
     assert Query.read(text) == query
-    mapping = ColumnMapping(outcome="y", score=("a", "b"), positive=("1", "2"), swap=True)
+    mapping = Columns(outcome="y", score=("a", "b"), positive=("1", "2"), swap=True)
     full = Query("team", "t", mapping, "class:1", "a … b", (("c", "d"),), 500, "id")
     assert Query.read(full.written()) == full
     for of_others in ('"scale":[1,5]', '"arrived":"day"'):

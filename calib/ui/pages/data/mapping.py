@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from calib.data.file_options import Transform
-from calib.loading import ColumnMapping, Table, as_classes, as_labels, column_ranges, folded, guess
+from calib.loading import Columns, Table, as_classes, as_labels, column_ranges, folded, guess
 from calib.text import percent
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state
@@ -46,7 +46,7 @@ class Mapped:
     """A table whose columns are being mapped."""
 
     table: Table  # A source gives only its first rows. Other rows can have other labels.
-    mapping: ColumnMapping
+    mapping: Columns
     key: str  # The prefix of the widgets' keys: UPLOAD or SOURCE.
 
     @classmethod
@@ -65,7 +65,7 @@ class Mapped:
         """Whether an engine will count the table."""
         return self.key == SOURCE
 
-    def put(self, mapping: ColumnMapping) -> None:
+    def put(self, mapping: Columns) -> None:
         session = state.current()
         if self.of_source and session.draft is not None:
             session.draft = session.draft.mapped(mapping)
@@ -131,7 +131,7 @@ def _positive(mapped: Mapped) -> None:
         _ask(mapped, "others_negative", st.toggle, label="All other labels are negative")
 
 
-def kind_of(mapping: ColumnMapping) -> str:
+def kind_of(mapping: Columns) -> str:
     if mapping.models:
         return BY_MODEL
     return BY_CLASS if isinstance(mapping.score, tuple) else ONE
@@ -249,7 +249,7 @@ def _change_kind(key: str, kind: str) -> None:
     table, scores = mapped.table, old.score_columns
     plain = replace(old, score=None, classes=(), models=(), transform="none", swap=False)
     if kind == BY_CLASS:
-        guessed = guess(table, ColumnMapping(outcome=old.outcome)).score
+        guessed = guess(table, Columns(outcome=old.outcome)).score
         mapping = replace(plain, score=guessed if isinstance(guessed, tuple) else scores)
         mapping = replace(mapping, positive=None, predicted=None)
     elif kind == BY_MODEL:
@@ -265,7 +265,7 @@ def _change_classes(key: str, written: str) -> None:
     mapped.put(mapped.mapping.chosen(score=chosen, classes=()))
 
 
-def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
+def _with_labels(table: Table, mapping: Columns, role: str) -> Columns:
     """Guess the roles that depend on a changed column: the positive label, the test value."""
     if role in ("outcome", "predicted"):
         empty = replace(mapping, positive=None, negative=None, others_negative=False)
