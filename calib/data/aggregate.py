@@ -73,9 +73,10 @@ class Aggregate(Data):
     noticed : mapping of str to tuple of str
         Remarks about the rows that `calib.scan` counted, by model. A saved file and a sum of
         aggregates have none.
-    step : float
-        The step of which all scores are multiples, see `calib.numerics.digits`; 0 if there is none,
-        or the counts were saved by version 0.1. By default it is found.
+    steps : mapping of str to float
+        The step of which all scores of a model are multiples, by model; see
+        `calib.numerics.digits`. Models of full precision have no entry, and counts that were saved
+        by version 0.1 have none at all. By default the steps are found.
     """
 
     has_rows: ClassVar[bool] = False
@@ -98,12 +99,18 @@ class Aggregate(Data):
     transform: Transform = "none"
     swap: bool = False
     noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    step: float | None = None
+    steps: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.step is None:
-            step = step_of(self.table.low) if self.table.exact else 0.0
-            object.__setattr__(self, "step", step)
+        if self.steps is None:
+            object.__setattr__(self, "steps", self._steps_of_scores() if self.exact else {})
+
+    def _steps_of_scores(self) -> dict[str, float]:
+        of_entry = np.array([part.model for part in self.parts])[
+            self.strata.part[self.table.stratum]
+        ]
+        steps = {model: step_of(self.table.low[of_entry == model]) for model in self.models}
+        return {model: step for model, step in steps.items() if step}
 
     @property
     def exact(self) -> bool:
@@ -217,7 +224,7 @@ class Aggregate(Data):
             sources=tuple(sorted((*self.sources, *other.sources))),
             max_scores=max_scores,
             noticed={},
-            step=max(self.step or 0.0, other.step or 0.0),
+            steps=_steps_of_both(self, other),
         )
 
     def of_model(self, model: str) -> Aggregate:
@@ -258,6 +265,7 @@ class Aggregate(Data):
             table=replace(entries, stratum=stratum[entries.stratum]),
             name=f"{self.name}: {model}" if model else self.name,
             score_name=self.score_name or model,
+            steps={"": self.steps[model]} if self.steps and model in self.steps else {},
             set_aside=self._set_aside_of(model),
             noticed={"": self.noticed[model]} if model in self.noticed else {},
             sources=tuple(sorted(_source_of(source, model) for source in self.sources)),
@@ -342,7 +350,7 @@ class Aggregate(Data):
             test=None if test is None else test == 1,
             fold=fold,
             group=group,
-            step=self.step or 0.0,
+            step=(self.steps or {}).get(model, 0.0),
         )
         return CountedColumn(rows, names, position[self.strata.part[entries.stratum]])
 
@@ -442,8 +450,8 @@ class Aggregate(Data):
     def _written(self) -> dict[str, Any]:
         """All attributes but sentences, which a file could forge."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "noticed"}
-        if not self.step:  # Files of version 0.1 have no step, and must keep their bytes.
-            del values["step"]
+        if not self.steps:  # Files of version 0.1 have no steps, and must keep their bytes.
+            del values["steps"]
         return values
 
     def to_json(self) -> dict[str, Any]:
@@ -517,6 +525,17 @@ class CountedColumn(Locked):
 def _source_of(source: str, model: str) -> str:
     """Fingerprint of one model's rows."""
     return hashlib.sha256(f"{source}\n{model}".encode()).hexdigest() if model else source
+
+
+def _steps_of_both(one: Aggregate, other: Aggregate) -> dict[str, float]:
+    """The steps of a sum. A multiple of a usual step is a multiple of every smaller one."""
+    finer = {}
+    for model in (*one.models, *other.models):
+        steps = [
+            (added.steps or {}).get(model, 0.0) for added in (one, other) if model in added.models
+        ]
+        finer[model] = min(steps)
+    return {model: step for model, step in finer.items() if step}
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:

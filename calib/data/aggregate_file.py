@@ -6,7 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calib.data.file_options import Transform
 from calib.data.strata import Part, Strata
-from calib.data.strict_json import Reader, added, loads
+from calib.data.strict_json import Reader, loads
 from calib.data.views import parse_view
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import CellTable
@@ -64,7 +64,7 @@ class Header:
     max_scores: int
     transform: Transform
     swap: bool
-    step: float = added(0.0)
+    steps: Mapping[str, float] = field(default_factory=dict)  # Version 0.1 wrote none.
 
     def __post_init__(self) -> None:
         parse_view(self.view_key)

@@ -221,12 +221,14 @@ def join_models(models: Mapping[str, Aggregate]) -> Aggregate:
         pieces.append((replace(one.strata, part=one.strata.part + len(parts)), table))
         parts += [replace(part, model=model) for part in one.parts]
     joined = joined_pieces(parts, pieces)
+    steps = {model: (one.steps or {}).get("", 0.0) for model, one in models.items()}
     own_scores = len({one.score_name for one in models.values()}) > 1
     return replace(
         first,
         parts=joined.parts,
         strata=joined.strata,
         table=joined.table,
+        steps={model: step for model, step in steps.items() if step},
         score_name="" if own_scores else first.score_name,
         set_aside={
             f"{model}: {reason}": n

@@ -72,6 +72,27 @@ def test_a_column_that_names_the_model_gives_the_counts_of_each(
         assert_same(counted.of_model(str(model)), alone(rows, "score", max_scores))
 
 
+def test_each_model_keeps_the_step_of_its_scores(wide: pd.DataFrame) -> None:
+    rows = wide.assign(p_old=wide["p_old"].round(2))
+    counted = calib.scan(rows, models=["p_old", "p_new"], **GIVEN)
+    assert counted.steps == {"p_old": 0.01}
+    assert Aggregate.from_json(counted.to_json()).steps == counted.steps
+    old, new = map(counted.of_model, counted.models)
+    assert (old.rows().entries.step, new.rows().entries.step) == (0.01, 0.0)
+    platt = {"methods": ("platt",)}
+    tables = (calib.analyze(one, platt).table() for one in (old, alone(rows, "p_old", 10_000)))
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_a_sum_has_the_finer_step(wide: pd.DataFrame) -> None:
+    tenths, hundredths = (
+        alone(wide.assign(p=wide["score"].round(digits)), "p", 1000) for digits in (1, 2)
+    )
+    assert (tenths.steps, hundredths.steps) == ({"": 0.1}, {"": 0.01})
+    assert (tenths + hundredths).steps == {"": 0.01}
+    assert (tenths + alone(wide, "score", 1000)).steps == {}
+
+
 @rare
 def test_one_model_on_the_grid_puts_all_on_it(wide: pd.DataFrame) -> None:
     rows = wide.assign(p_new=wide["p_new"].round(2))

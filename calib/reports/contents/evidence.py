@@ -111,7 +111,7 @@ class Evidence:
             weight=table.weight if weighted else None,
             count=table.rows.astype(np.float64),
             weight_sq=table.weight_sq if weighted else None,
-            step=self.methods.step or 0.0 if method == "uncalibrated" else 0.0,
+            step=(self.methods.steps or {}).get(method, 0.0),
         )
         return rows, Slicing((column,), names, table.stratum)
 

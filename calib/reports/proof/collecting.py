@@ -84,7 +84,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     uncalibrated = counted[0][1]
     for key, column, names, table in _tables(analysis, parts, needs):
         add(key, column, names, guarded_table(table) if guarded else table)
-    methods = joined_pieces(parts_counted, counted, **_names(analysis))
+    methods = joined_pieces(parts_counted, counted, **_names(analysis, "uncalibrated"))
     cells = _guarded_cells(analysis, uncalibrated) if guarded else _exact_cells(analysis)
     return Evidence(grade, cells, methods, tuple(needs), _digest(analysis), uncounted)
 
@@ -152,8 +152,9 @@ def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> I
         yield TIME, merged.names, merged.codes, timed
 
 
-def _names(analysis: LiveAnalysis) -> dict[str, Any]:
-    source = analysis.source
+def _names(analysis: LiveAnalysis, scores: str = "") -> dict[str, Any]:
+    """Attributes of the counts. `scores` is the name of the scores among the counted methods."""
+    source, step = analysis.source, analysis.held_out.rows.step
     return {
         "view_key": analysis.settings.view,
         "name": source.name,
@@ -165,7 +166,7 @@ def _names(analysis: LiveAnalysis) -> dict[str, Any]:
         "set_aside": dict(source.set_aside),
         "sources": source.sources,
         "max_scores": MAX_CELLS,
-        "step": analysis.held_out.rows.step,
+        "steps": {scores: step} if step else {},
         **conversion_of(source.origin),
     }
 
