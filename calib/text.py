@@ -41,6 +41,7 @@ ACTIVE = re.compile(
     r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
     re.IGNORECASE,
 )
+MENTION = re.compile(r"(?<=@)|(?<=\])(?=\()")
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CODE = re.compile(r"(`[^`]+`)")
 PRINTED_ARRAY = re.compile(r"\[[-+\d.,einfa\s\[\]]{60,}\]")
@@ -376,6 +377,19 @@ def sentence(text: str) -> str:
         else SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, part))
         for part in parts
     )
+
+
+def chat(text: str) -> str:
+    r"""A sentence that names parts of a file in backticks, as a message that chat programs show.
+
+    Slack reads "<!channel>" and "<address|words>" even in code, so its three signs are written as
+    it asks for. Other programs read addresses, links of Markdown and "@all".
+
+    >>> chat("`<!here>` and `[x](https://y)`").replace(JOINER, "")
+    '`&lt;!here&gt;` and `[x](https://y)`'
+    """
+    broken = MENTION.sub(JOINER, ACTIVE.sub(JOINER, text))
+    return html.escape(broken, quote=False)
 
 
 def escaped(text: str) -> str:

@@ -19,13 +19,13 @@ from calib.cli.check import write_junit
 from calib.cli.options import Commands, add_command, option_of
 from calib.cli.predictions import is_result_of_query, with_options
 from calib.cli.streams import tell, writing
-from calib.cli.webhook import post, webhook
+from calib.cli.webhook import VARIABLE, chosen, post, webhook
 from calib.data.aggregate import Aggregate
 from calib.data.file_options import Columns
 from calib.distribution import pip_install
 from calib.loading import InputError
 from calib.loading.monitored_rows import ROLES, Days, read_days
-from calib.text import count, joined, listed, percent, plural, quoted
+from calib.text import chat, count, joined, listed, percent, plural, quoted
 
 if TYPE_CHECKING:
     from calib.store import Monitor, Monitors, Store
@@ -140,12 +140,20 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write JUnit XML")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a sentence")
-    parser.add_argument(
+    address = parser.add_mutually_exclusive_group()
+    address.add_argument(
         "--webhook",
         metavar="URL",
         type=webhook,
         help="post the same JSON to this https address when an alarm opens and when it closes, "
-        "once each; the check waits at most 5 seconds",
+        "once each; the check waits at most 5 seconds. Other users of the computer see arguments: "
+        f"{VARIABLE} or --webhook-file keep the address secret",
+    )
+    address.add_argument(
+        "--webhook-file",
+        metavar="FILE",
+        type=Path,
+        help=f"file with this address (default: the address in {VARIABLE}, if it is set)",
     )
     parser.add_argument(
         "--today",
@@ -295,6 +303,7 @@ def _counted(days: Days) -> str:
 
 
 def _check(monitors: Monitors, given: argparse.Namespace) -> int:
+    url = chosen(given.webhook, given.webhook_file)
     monitor = monitors.open(given.name)
     if monitor.counts is None:
         raise ValueError(f"The monitor {monitor.name!r} has no rows.")
@@ -320,8 +329,8 @@ def _check(monitors: Monitors, given: argparse.Namespace) -> int:
         print(json.dumps(contents, indent=2))
     else:
         print(f"{'fail' if failed else 'pass'}: {result.sentence} ({_printable(monitor.name)})")
-    if given.webhook is not None:
-        _alert(monitors, given.webhook, monitor, result, contents)
+    if url is not None:
+        _alert(monitors, url, monitor, result, contents)
     return 1 if failed else 0
 
 
@@ -347,7 +356,7 @@ def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
 def _alert(
     monitors: Monitors, url: str, monitor: Monitor, result: Monitored, contents: dict[str, Any]
 ) -> None:
-    """Post that the last alarm opened or closed, if that was not posted last.
+    """Post that the last alarm opened or closed, if neither this nor another check did so.
 
     Alarms are numbered, because rows that are added to tested days may change the day of an alarm.
     """
@@ -359,17 +368,27 @@ def _alert(
     text = result.sentence
     if result.episode is None:
         text = f"{_closing(result, last)} {text}"
-    # Chat programs show the field "text".
-    more = {"alert": alert.split()[0], "text": f"{monitor.name}: {text}"}
-    if problem := post(url, contents | more):
-        tell(f"note: The webhook {problem}.")
-        return
+    # Chat programs show the field "text". The others have the names as they are in the data.
+    more = {"alert": alert.split()[0], "text": chat(f"{quoted(monitor.name)}: {text}")}
     from calib.store import StoreError
 
+    by, again = "calib monitor check", "note: A later check will post again"
     try:
-        monitors.add_alert(monitor.name, alert, by="calib monitor check")
+        claimed = monitors.claim_alert(monitor.name, alert, after=last, by=by)
+        if not claimed:
+            tell("note: Another check posts this alarm to the webhook.")
+            return
     except StoreError as error:
-        tell(f"note: The next check will post again: {error}")
+        # A message that is posted twice does less harm than an alarm that nobody hears of.
+        claimed = False
+        tell(f"{again}: {error}")
+    if problem := post(url, contents | more):
+        tell(f"note: The webhook {problem}.")
+    if claimed:
+        try:
+            monitors.settle_alert(monitor.name, alert, sent=not problem, by=by)
+        except StoreError as error:
+            tell(f"{again}: {error}")
 
 
 def _closing(result: Monitored, opened: str) -> str:

@@ -1,37 +1,77 @@
-"""A JSON message to an address that a person named."""
+"""A JSON message to an address that a person named: in an option, a file or the environment."""
 
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import json
+import os
 import re
 import threading
 from collections.abc import Mapping
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 MAX_SECONDS = 5.0
 # Libraries disagree about the host of an address with other characters, such as a backslash or @.
-HOST = r"[a-z0-9._-]+|\[[0-9a-f:.]+\]"
+HOST = r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?|\[[0-9a-f:.]+\]"
 LOCAL_HOST = r"localhost|127\.0\.0\.1|\[::1\]"
 ADDRESS = re.compile(
     rf"(https://({HOST})|http://({LOCAL_HOST}))(:[0-9]{{1,5}})?([/?#][!-~]*)?",
     re.IGNORECASE | re.ASCII,
 )
 MAX_PORT = 65_535
+# The address often is a secret, and every user of the computer sees the arguments of a process.
+VARIABLE = "CALIB_WEBHOOK"
+FORMS = "must begin with https://, or with http:// and localhost, 127.0.0.1 or [::1]."
 
 
 def webhook(text: str) -> str:
     """The address, if nobody on the way can read or change what is posted to it."""
     parts = ADDRESS.fullmatch(text)
-    if parts is None or int((parts[4] or ":1")[1:]) > MAX_PORT:
+    if parts is None or int((parts[4] or ":1")[1:]) > MAX_PORT or not _is_host(parts[2] or ""):
         # The address itself is not printed, because it often is a secret.
-        raise argparse.ArgumentTypeError(
-            "must begin with https://, or with http:// and localhost, 127.0.0.1 or [::1]."
-        )
+        raise argparse.ArgumentTypeError(FORMS)
     return text
+
+
+def _is_host(host: str) -> bool:
+    """Whether a host in brackets is an address of IPv6; names were checked already."""
+    if not host.startswith("["):
+        return True
+    try:
+        ipaddress.IPv6Address(host[1:-1])
+    except ValueError:
+        return False
+    return True
+
+
+def chosen(option: str | None, file: Path | None) -> str | None:
+    """The address of an option, else of a file, else of the environment; None if there is none.
+
+    Raises ValueError if the file cannot be read or has no address, or the environment has none.
+    """
+    if option is not None:
+        return option
+    if file is not None:
+        try:
+            text, place = file.read_text("utf-8-sig").strip(), f"The address in {file}"
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise ValueError(
+                f"The file of --webhook-file, {file}, cannot be read: {reason}."
+            ) from None
+    else:
+        text, place = os.environ.get(VARIABLE, "").strip(), f"The address in {VARIABLE}"
+        if not text:
+            return None
+    try:
+        return webhook(text)
+    except argparse.ArgumentTypeError:
+        raise ValueError(f"{place} {FORMS}") from None
 
 
 class _NoRedirects(HTTPRedirectHandler):

@@ -19,7 +19,10 @@ from calib.store.tables import log, monitor_days, monitor_entries, monitors
 from calib.text import plural
 
 MAX_NAME_LENGTH = 60
-ROWS, CORRECTION, CALIBRATOR, ALERT = "rows", "correction", "calibrator", "alert"
+ROWS, CORRECTION, CALIBRATOR, ALERT, CLAIM = "rows", "correction", "calibrator", "alert", "claim"
+# A message is sent within seconds. A claim that is older is of a process that was killed; clocks of
+# several computers may differ by so much.
+CLAIM_TIME = timedelta(minutes=5)
 INSERT: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 Opens = Callable[[], AbstractContextManager[sa.Connection]]
 
@@ -34,8 +37,8 @@ class MonitorEntry:
         Numbers of a monitor's entries increase.
     kind : str
         "rows"; "correction", whose counts replace those of earlier entries for its days;
-        "calibrator", from whose day on the scores are those of a new calibrator; or "alert", a
-        message about an alarm that was sent.
+        "calibrator", from whose day on the scores are those of a new calibrator; "alert", a message
+        about an alarm that was sent; or "claim", one that a process is about to send.
     fingerprint : str
         That of the rows; of a new calibrator, its first day; of an alert, which alarm it was about.
     name : str
@@ -172,12 +175,38 @@ class Monitors:
             if not _entries(connection, key, day, (CALIBRATOR,)):
                 _insert(connection, key, CALIBRATOR, day, "", by)
 
-    def add_alert(self, name: str, alarm: str, *, by: str) -> None:
-        """Note that a message about an alarm was sent, if the last message was about another."""
+    def claim_alert(self, name: str, alarm: str, *, after: str, by: str) -> bool:
+        """Claim the message about an alarm, so that processes that check at once send it once.
+
+        Parameters
+        ----------
+        alarm : str
+        after : str
+            `Monitor.last_alert` when the alarm was computed.
+
+        Returns
+        -------
+        bool
+            False if another process has claimed a message, or has sent one since `after`. A claim
+            ends with `settle_alert`, or after five minutes if its process was killed.
+        """
         key = _checked_name(name)
         with self._writing() as connection:
             _lock(connection, key)
-            if _last_alert(_entries(connection, key)) != alarm:
+            entries = _entries(connection, key)
+            if _last_alert(entries) != after or any(map(_is_claim, entries)):
+                return False
+            _remove_claims(connection, key)
+            _insert(connection, key, CLAIM, alarm, "", by)
+        return True
+
+    def settle_alert(self, name: str, alarm: str, *, sent: bool, by: str) -> None:
+        """End the claim of a message. If it was not sent, any process may claim it again."""
+        key = _checked_name(name)
+        with self._writing() as connection:
+            _lock(connection, key)
+            _remove_claims(connection, key)
+            if sent:
                 _insert(connection, key, ALERT, alarm, "", by)
 
     def settings(self, name: str) -> tuple[int, dict[str, Any]] | None:
@@ -255,6 +284,19 @@ class Monitors:
 def _last_alert(entries: Sequence[MonitorEntry]) -> str:
     alerts = [entry.fingerprint for entry in entries if entry.kind == ALERT]
     return alerts[-1] if alerts else ""
+
+
+def _is_claim(entry: MonitorEntry) -> bool:
+    """Whether an entry is a claim of a process that may still send its message."""
+    if entry.kind != CLAIM or entry.moment is None:
+        return False
+    return abs(datetime.now(UTC) - entry.moment) < CLAIM_TIME
+
+
+def _remove_claims(connection: sa.Connection, key: str) -> None:
+    table = monitor_entries.c
+    query = sa.delete(monitor_entries).where(table.monitor == key, table.kind == CLAIM)
+    connection.execute(query)
 
 
 def _checked_name(name: str) -> str:

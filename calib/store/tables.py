@@ -57,7 +57,7 @@ owners = _table("owners", "report_id", "owner", _of_report())
 titles = _table("titles", "report_id", "title searched", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
 monitors = _table("monitors", "name", "created horizon columns")
-# Entries of a monitor never change. A correction is an entry too.
+# Entries of a monitor never change, and a correction is an entry too. Only claims are removed.
 monitor_entries = sa.Table(
     "calib_monitor_entries",
     metadata,

@@ -1,6 +1,7 @@
 """``calib monitor``: what each act prints and keeps, and the message to a webhook."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from calib.cli.webhook import post, webhook
-from calib.store import Store
+from calib.store import Store, StoreError
 
 FIRST = ("--outcome", "y", "--score", "p", "--time", "predicted_at", "--horizon", "30d")
 TODAY = ("--today", "2026-06-01")
@@ -379,7 +380,7 @@ def test_an_alarm_is_posted_once_when_it_opens_and_when_it_closes(run, churn, mo
             assert (done.status, done.err) == (1, "advice: recalibrate\n")
         ((path, made),) = posts
         assert (path, made["alert"], made["state"]) == ("/hook", "opened", "alarm")
-        assert made["text"] == f"churn: {made['sentence']}"
+        assert made["text"] == f"`churn`: {made['sentence']}"
         assert done.out == f"fail: {made['sentence']} (churn)\n"
         run("monitor", "reset", "--name", "churn", "--from", "2026-04-01")
         for _ in range(2):
@@ -433,6 +434,102 @@ def test_a_post_that_fails_is_said_and_tried_again(run, churn, status, location,
             assert done.status == 1
             assert done.err.endswith(f"note: The webhook {sentence}\n")
             assert [path for path, _ in posts] == ["/hook"] * number
+
+
+def test_checks_at_once_post_once(run, churn, monkeypatch):
+    """While the first check waits for its webhook, two others begin and end."""
+    run("monitor", "add", "--name", "churn", churn / "shifted.csv")
+    posts, others = [], []
+
+    def slow(*given: object) -> str:
+        posts.append(given)
+        if len(posts) == 1:
+            others.extend(checked(run, "https://example.com") for _ in range(2))
+        return ""
+
+    monkeypatch.setattr("calib.cli.monitor.post", slow)
+    checked(run, "https://example.com")
+    assert len(posts) == 1
+    assert [done.status for done in others] == [1, 1]
+    assert all(
+        done.err.endswith("Another check posts this alarm to the webhook.\n") for done in others
+    )
+    assert checked(run, "https://example.com").err == "advice: recalibrate\n"
+    assert [entry.kind for entry in opened().entries].count("alert") == len(posts) == 1
+
+
+def test_an_alarm_is_posted_although_the_database_cannot_be_written(run, churn, monkeypatch):
+    run("monitor", "add", "--name", "churn", churn / "shifted.csv")
+
+    def refuse(*_: object, **__: object) -> bool:
+        raise StoreError("The database is full.")
+
+    monkeypatch.setattr("calib.store.monitors.Monitors.claim_alert", refuse)
+    with receiving() as (url, posts):
+        done = checked(run, url)
+    assert (done.status, len(posts)) == (1, 1)
+    assert done.err.endswith("note: A later check will post again: The database is full.\n")
+
+
+MENTIONS = (
+    *("<!channel>", "<@U123>", "<https://evil.example|click>", "[x](https://evil.example)"),
+    *("@all", "@here", "@everyone", "a` <!channel> `b", "<!here>&amp;", "**x** ~y~\n@all"),
+)
+
+
+def test_names_do_not_call_people_or_make_links_in_a_chat(run, home):
+    """Slices and a monitor whose names are commands of chat programs."""
+    for number, name in enumerate(MENTIONS):
+        rows = frame("2026-01-01", 5, 1.5).assign(region=name)
+        rows.to_parquet(home / "rows.parquet")
+        monitor = f"{name.replace(chr(10), ' ')} {number}"
+        added = ("--name", monitor, home / "rows.parquet", *FIRST, "--slice", "region")
+        assert run("monitor", "add", *added).status == 0
+        with receiving() as (url, posts):
+            check = ("--name", monitor, "--webhook", url, "--today", "2026-06-01")
+            assert run("monitor", "check", *check).status == 1
+        ((_, made),) = posts
+        assert made["monitor"] == monitor
+        text = made["text"]
+        assert not re.search(r"[<>]|@\w|\]\(|&(?!amp;|lt;|gt;)|://", text), text
+        # A name stands in code, which its own characters do not end.
+        assert text.count("`") == 4, text
+        assert "miscalibrated, first `region=" in text
+        assert made["wrong_slices"] == [f"region={name}"]
+
+
+@pytest.mark.parametrize("place", ["environment", "file", "option before both"])
+def test_the_address_is_no_argument_of_the_process(run, churn, monkeypatch, place):
+    run("monitor", "add", "--name", "churn", churn / "shifted.csv")
+    check = ["monitor", "check", "--name", "churn", *TODAY]
+    with receiving() as (url, posts):
+        elsewhere = "https://127.0.0.1:9/secret"
+        monkeypatch.setenv("CALIB_WEBHOOK", url if place == "environment" else elsewhere)
+        (churn / "address").write_text(f"{url}\n")
+        if place == "file":
+            check += ["--webhook-file", churn / "address"]
+        elif place == "option before both":
+            check += ["--webhook", url]
+        assert run(*check).status == 1
+    assert len(posts) == 1
+
+
+def test_an_address_in_the_environment_or_a_file_is_checked(run, churn, monkeypatch):
+    check = ("monitor", "check", "--name", "churn", *TODAY)
+    (churn / "address").write_text("http://example.com/secret")
+    for option, place in (
+        ((), "CALIB_WEBHOOK"),
+        (("--webhook-file", churn / "address"), "address"),
+    ):
+        monkeypatch.setenv("CALIB_WEBHOOK", "http://example.com/secret")
+        done = run(*check, *option)
+        assert (done.status, done.out) == (2, "")
+        assert f"{place} must begin with https://" in done.err
+        assert "secret" not in done.err
+    done = run(*check, "--webhook-file", churn / "none")
+    assert (done.status, "none, cannot be read: No such file" in done.err) == (2, True)
+    monkeypatch.setenv("CALIB_WEBHOOK", " ")
+    assert run(*check).status == 0
 
 
 def test_nobody_listening_does_not_change_the_status(run, churn):
@@ -502,6 +599,9 @@ OTHER_ADDRESSES = [
     "file:///etc/passwd",
     "ftp://localhost/",
     "example.com",
+    "https://[:::::]",
+    "https://[1.2.3.4]/",
+    "https://a..example.com/",
     "",
 ]
 

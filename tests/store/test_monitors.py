@@ -169,16 +169,51 @@ def test_a_monitor_is_opened_for_some_days(store):
     assert len(monitor.entries) == 4
 
 
-def test_the_last_alert_is_noted_once(store):
+def alerts_of(store: Store) -> list[tuple[str, str]]:
+    return [(e.kind, e.fingerprint) for e in store.monitors.open("churn").entries[1:]]
+
+
+def test_a_message_is_claimed_and_then_sent_once(store):
     add(store, counts(0.1), "a")
+    claim, settle = store.monitors.claim_alert, store.monitors.settle_alert
     assert store.monitors.open("churn").last_alert == ""
-    for alarm in ("opened 1", "opened 1", "closed 0", "opened 1"):
-        store.monitors.add_alert("churn", alarm, by="Ada")
-    monitor = store.monitors.open("churn")
-    assert monitor.last_alert == "opened 1"
-    alerts = [entry.fingerprint for entry in monitor.entries[1:]]
-    assert alerts == ["opened 1", "closed 0", "opened 1"]
+    assert claim("churn", "opened 1", after="", by="Ada")
+    assert not claim("churn", "opened 1", after="", by="Bob")
+    assert store.monitors.open("churn").last_alert == ""
+    settle("churn", "opened 1", sent=True, by="Ada")
+    assert store.monitors.open("churn").last_alert == "opened 1"
+    # A check that was computed before the message was sent does not send it again.
+    assert not claim("churn", "opened 1", after="", by="Bob")
+    assert claim("churn", "closed 1", after="opened 1", by="Bob")
+    settle("churn", "closed 1", sent=True, by="Bob")
+    assert alerts_of(store) == [("alert", "opened 1"), ("alert", "closed 1")]
     assert positives(store) == 1
+
+
+def test_a_message_that_was_not_sent_is_claimed_again(store):
+    add(store, counts(0.1), "a")
+    assert store.monitors.claim_alert("churn", "opened 1", after="", by="Ada")
+    store.monitors.settle_alert("churn", "opened 1", sent=False, by="Ada")
+    assert alerts_of(store) == []
+    assert store.monitors.claim_alert("churn", "opened 1", after="", by="Bob")
+    # Its process was killed before it said whether the message was sent.
+    with store._writing() as connection:
+        old = "UPDATE calib_monitor_entries SET added = '2026-03-01T00:00:00.000000+00:00'"
+        connection.execute(text(f"{old} WHERE kind = 'claim'"))
+    assert store.monitors.claim_alert("churn", "opened 1", after="", by="Cy")
+    assert alerts_of(store) == [("claim", "opened 1")]
+
+
+def test_one_of_many_processes_claims_a_message(url):
+    with Store(url) as store:
+        add(store, counts(0.1), "a")
+
+    def work(name: str) -> bool:
+        with Store(url) as store:
+            return store.monitors.claim_alert("churn", "opened 1", after="", by=name)
+
+    with ThreadPoolExecutor(6) as threads:
+        assert sorted(threads.map(work, "abcdef")) == [False] * 5 + [True]
 
 
 @pytest.mark.parametrize(
