@@ -35,7 +35,7 @@ from calib.store.errors import (
 from calib.store.integrity import Verification, check_database, readable_entries
 from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
-from calib.store.monitors import Monitors
+from calib.store.monitors import Monitors, Opens
 from calib.store.tables import (
     LISTED,
     NOT_DELETED,
@@ -102,7 +102,7 @@ class Store:
         make_folder(self.url)
         self._engine = make_engine(self.url, patience)
         try:
-            self._with_reserve(self._migrate)
+            self._with_reserve(lambda _: self._migrate())
         except ReadOnlyError:
             self._open_read_only(patience)
         except BaseException:
@@ -133,7 +133,7 @@ class Store:
     @property
     def monitors(self) -> Monitors:
         """The monitors in the same database."""
-        return Monitors(self._reading, self._writing)
+        return Monitors(self._reading, self._writing, self._with_reserve)
 
     def close(self) -> None:
         """Close all connections."""
@@ -270,8 +270,8 @@ class Store:
         """
         name = _person(by)
 
-        def work() -> None:
-            with self._writing() as connection:
+        def work(writing: Opens) -> None:
+            with writing() as connection:
                 remove_rested(connection, self.rest)
                 conditions = [] if for_good else [NOT_DELETED]
                 title = title_of(connection, report_id, *conditions)
@@ -373,14 +373,28 @@ class Store:
         with translate_errors(self.url), writing(self._engine) as connection:
             yield connection
 
-    def _with_reserve(self, work: Callable[[], None]) -> None:
+    @contextmanager
+    def _writing_little(self) -> Iterator[Connection]:
+        """A transaction of SQLite that does not overwrite what it deletes.
+
+        Some builds of SQLite write zeros over it, which takes as much space as what is deleted.
+        """
+        with self._writing() as connection:
+            usual = connection.exec_driver_sql("PRAGMA secure_delete").scalar()
+            connection.exec_driver_sql("PRAGMA secure_delete=FAST")
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql(f"PRAGMA secure_delete={usual}")
+
+    def _with_reserve(self, work: Callable[[Opens], None]) -> None:
         """Try an action again with the reserve if the disk is full."""
         try:
-            work()
+            work(self._writing)
         except DiskFullError:
             if not self._reserve.free():
                 raise
-            work()
+            work(self._writing_little)
             with suppress(StoreError), self._reading() as connection:
                 connection.exec_driver_sql("ROLLBACK")
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import insert
 
 from calib.reports import Report
 from calib.store import Store, StoreError
 from calib.store.location import checked_url
+from calib.store.tables import monitor_days, monitor_entries, monitors
 from calib.ui.session.team_store import STORE_TIMEOUT_SECONDS
 from tests.rare import rare
 
@@ -149,6 +151,36 @@ def test_a_full_disk_still_allows_deletion(small_disk, report, again):
         store.delete(saved, by="Ada", for_good=True)
         with pytest.raises(StoreError, match="was deleted"):
             store.restore(saved, by="Ada")
+
+
+@rare
+@pytest.mark.skipif(sys.platform != "linux", reason="makes a disk by Linux's mount: skipped")
+@pytest.mark.parametrize("again", [False, True], ids=["open", "opened again"])
+def test_a_monitor_larger_than_the_reserve_is_removed_on_a_full_disk(small_disk, again):
+    url = f"sqlite:///{small_disk}/reports.db"
+    store = Store(url)
+    days = [
+        {"monitor": "m", "number": 1, "day": str(day), "content": os.urandom(20_000)}
+        for day in range(60)
+    ]
+    entry = dict.fromkeys(("kind", "fingerprint", "source", "added", "person"), "x")
+    with store._writing() as connection:
+        values = {"name": "m", "created": "x", "horizon": "3", "columns": "{}"}
+        connection.execute(insert(monitors).values(values))
+        connection.execute(insert(monitor_entries).values(entry | {"monitor": "m", "number": 1}))
+    for day in days:
+        with store._writing() as connection:
+            connection.execute(insert(monitor_days).values(day))
+    store.close()
+    if not again:
+        store = Store(url)
+    fill(small_disk)
+    if again:
+        store = Store(url)
+    with store:
+        store.monitors.remove("m", by="Ada")
+        assert store.monitors.names() == ()
+        assert store.changes()[0].change == "monitor removed"
 
 
 def fill(folder: Path) -> None:
