@@ -46,6 +46,8 @@ LOG_VERDICTS = ("correct", "confidence")
 EPOCH = "epoch"
 # A log may lack what gold labels from elsewhere replace.
 REPLACED_BY_LABELS = ("judged", "no-confidence", "no-scores")
+# Judged rows without an outcome lack gold labels.
+NO_OUTCOME = ("no-outcome", "no-outcomes")
 # A person can settle doubts about judged rows by these fields.
 ARGUMENTS = {
     *("score", "models", "outcome", "positive", "negative", "others_negative", "decimal", "scale"),
@@ -317,13 +319,19 @@ def _guessed(table: Table, given: Columns, *, with_labels: bool) -> Columns:
         # The grade of a log without confidence is the answer of the judge.
         mapping = replace(mapping, score="correct")
     by_load = guess(table, mapping, models=bool(table.log and mapping.model))
+    doubts = [doubt for doubt in by_load.doubts if doubt.role in ("outcome", "score")]
+    if not (with_labels or by_load.outcome):
+        doubts = [
+            doubt._replace(problem=error("no-gold")) if doubt.problem.code in NO_OUTCOME else doubt
+            for doubt in doubts
+        ]
     mapping = replace(
         given,
         outcome=by_load.outcome,
         score=by_load.score,
         group=by_load.group,
         drop_missing=True,
-        doubts=tuple(doubt for doubt in by_load.doubts if doubt.role in ("outcome", "score")),
+        doubts=tuple(doubts),
         guessed=by_load.guessed,
     )
     if mapping.positive is None and mapping.outcome in table.columns:

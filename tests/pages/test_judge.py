@@ -123,7 +123,7 @@ def test_a_persons_own_tables_stay_until_the_example_is_wanted():
     app, (judged, gold) = start("Judge", m="platt"), tables()
     drop(app, JUDGED, judged)
     assert finding(app) == "Drop a judge's scores and gold labels"
-    assert [problem.code for problem in session_of(app).judging.problems] == ["no-outcome"]
+    assert [problem.code for problem in session_of(app).judging.problems] == ["no-gold"]
     drop(app, GOLD, gold)
     result = calib.judge(judged, gold)
     assert not app.error
