@@ -91,21 +91,21 @@ class ScoreCells(Cells):
             If an array is empty, is not one-dimensional, differs in length from the others, or
             contains a value that is not allowed.
         """
-        of_outcomes, of_scores = names
-        outcome, score = check_outcomes(y_true, of_outcomes), check_scores(y_prob, of_scores)
-        check_same_length(**{of_outcomes: outcome, of_scores: score})
-        weight = None if sample_weight is None else check_weights(sample_weight)
-        if weight is None:
-            cells = cls._count(outcome, score)
-        else:
-            check_same_length(**{of_outcomes: outcome, "sample_weight": weight})
-            cells = cls._sum(outcome, score, weight)
+        outcome, score, weight = check_rows(y_true, y_prob, sample_weight, names)
+        cells = cls.of_rows(outcome, score, weight)
         if groups is None:
             return cells
         code = cluster_codes(groups, len(outcome))
         weights = np.ones(len(code)) if weight is None else weight
         effect = curve_design_effect(cells, score, outcome, weights, weights * weights, code)
         return replace(cells, design_effect=effect)
+
+    @classmethod
+    def of_rows(
+        cls, outcome: BoolArray, score: FloatArray, weight: FloatArray | None
+    ) -> ScoreCells:
+        """Count rows of checked arrays, of shape (n,), into cells."""
+        return cls._count(outcome, score) if weight is None else cls._sum(outcome, score, weight)
 
     @classmethod
     def from_entries(
@@ -242,6 +242,28 @@ class ScoreCells(Cells):
                 "rate": self.rate,
             }
         )
+
+
+def check_rows(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    names: tuple[str, str] = ("y_true", "y_prob"),
+) -> tuple[BoolArray, FloatArray, FloatArray | None]:
+    """Outcomes, scores and weights of rows, as `ScoreCells.from_arrays` checks them.
+
+    Examples
+    --------
+    >>> check_rows([0, 1], [0.2, 0.8])
+    (array([False,  True]), array([0.2, 0.8]), None)
+    """
+    of_outcomes, of_scores = names
+    outcome, score = check_outcomes(y_true, of_outcomes), check_scores(y_prob, of_scores)
+    check_same_length(**{of_outcomes: outcome, of_scores: score})
+    weight = None if sample_weight is None else check_weights(sample_weight)
+    if weight is not None:
+        check_same_length(**{of_outcomes: outcome, "sample_weight": weight})
+    return outcome, score, weight
 
 
 def clearly_low_auc(n_rows: float, pairs: float) -> float:

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Typ
 
 from numpy.typing import ArrayLike
 
-from calib.data.cells import ScoreCells
+from calib.data.cells import ScoreCells, check_rows
 from calib.data.registry import Registry
 from calib.data.views import BinaryView, ScoreMatrix
 from calib.numerics.argument_kinds import check_kinds
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.estimate import Estimate
 from calib.uncertainty.bootstrap import Kind
 
@@ -201,6 +202,9 @@ class Metric:
     of_rows : callable or None
         ``of_rows(rows, confidence_level)``: the number that tables show, with an interval that
         needs no resamples. Its rows are a BinaryView.
+    of_arrays : callable or None
+        ``of_arrays(outcome, score, weight)``: the same number of checked arrays in any order. A
+        metric that needs no cells declares it, because most of the time is spent on sorting rows.
     """
 
     key: str
@@ -222,6 +226,7 @@ class Metric:
     needs_both_classes: bool = False
     precision: float = 1e-7
     of_rows: Callable[[BinaryView, float], Estimate] | None = None
+    of_arrays: Callable[[BoolArray, FloatArray, FloatArray | None], float] | None = None
 
     @property
     def problem(self) -> type[ScoreCells] | type[ScoreMatrix]:
@@ -363,7 +368,7 @@ def metric(label: str, **declared: Any) -> Register:
             **parameters: Any,
         ) -> Result:
             check_kinds(compute, parameters)
-            return entry.compute(_as_problem(entry, y_true, y_prob, sample_weight), **parameters)
+            return cast(Result, _computed(entry, y_true, y_prob, sample_weight, parameters))
 
         facade.__doc__ = _facade_doc(entry)
         facade.__signature__ = _facade_signature(compute)  # type: ignore[attr-defined]
@@ -383,12 +388,14 @@ def error_test(label: str, **declared: Any) -> Register:
     return metric(label, bounds=(0.0, 1.0), better="none", interval=None, **declared)
 
 
-def _as_problem(
+def _computed(
     entry: Metric,
     y_true: ArrayLike | ScoreCells | ScoreMatrix,
     y_prob: ArrayLike | None,
     sample_weight: ArrayLike | None,
-) -> ScoreCells | ScoreMatrix:
+    parameters: Mapping[str, Any],
+) -> Any:
+    """The metric of cells, of a matrix, or of arrays, which are checked."""
     if isinstance(y_true, ScoreCells | ScoreMatrix):
         wanted = entry.problem.__name__
         if not isinstance(y_true, entry.problem):
@@ -398,10 +405,12 @@ def _as_problem(
             raise TypeError(
                 f"{entry.key}() takes either one {wanted} or (y_true, y_prob), got both."
             )
-        return y_true
+        return entry.compute(y_true, **parameters)
     if y_prob is None:
         raise TypeError(f"{entry.key}() needs y_prob as well, got only y_true.")
-    return entry.problem.from_arrays(y_true, y_prob, sample_weight)
+    if entry.of_arrays is not None:
+        return entry.of_arrays(*check_rows(y_true, y_prob, sample_weight), **parameters)
+    return entry.compute(entry.problem.from_arrays(y_true, y_prob, sample_weight), **parameters)
 
 
 def _facade_doc(entry: Metric) -> str:

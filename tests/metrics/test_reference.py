@@ -234,7 +234,7 @@ def test_smooth_ece_at_the_peers_bandwidth_is_theirs_away_from_the_ends(records,
     bandwidth = np.ceil(metrics.smooth_calibration_error(cells) * 1024) / 1024
     residual = (cells.positive - cells.weight * cells.score) / cells.total_weight
     sums = cosine_sums(spread_on_grid(cells.score, residual, 4096))
-    ours = absolute_integral(smooth_reflected(sums, bandwidth))
+    ours = absolute_integral(*smooth_reflected(sums, bandwidth, 4096))
     for record in records:
         if record["quantity"] == "smece" and record["dataset"] == "ties200":
             assert ours == pytest.approx(record["value"], rel=2e-4), record["peer"]

@@ -9,6 +9,7 @@ from scipy.special import erf
 from scipy.stats import norm
 
 from calib import metrics
+from calib.data.cells import ScoreCells
 from tests.rare import rare
 
 RNG = np.random.default_rng(14)
@@ -88,6 +89,33 @@ def test_two_scores_that_cancel_in_part_have_a_closed_form(error, distance):
     expected = brentq(lambda x: error * erf(distance / (x * 8**0.5)) - x, 1e-9, 1.0, xtol=1e-12)
     value = metrics.smooth_calibration_error(outcome, score, sample_weight=weight)
     assert value == pytest.approx(expected, abs=max(1.5e-5 * error, 1e-8))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_error_of_many_rows_is_that_of_every_wave(weighted):
+    rng = np.random.default_rng(11)
+    score = rng.beta(0.5, 2.0, 20_000)
+    residual = (rng.random(20_000) < score) - score
+    weight = rng.random(20_000) + 0.2 if weighted else np.ones(20_000)
+    value = metrics.smooth_calibration_error(
+        residual > 0.0, score, sample_weight=weight if weighted else None
+    )
+    share = residual * weight / weight.sum()
+    waves = np.pi * np.arange(1, int(9.5 / np.pi / value) + 2)
+    kept = np.array([share @ np.cos(wave * score) for wave in waves])
+    kept *= np.exp(-0.5 * (waves * value) ** 2)
+    at = (np.arange(20_000) + 0.5) / 20_000
+    density = share.sum() + 2.0 * sum(k * np.cos(w * at) for k, w in zip(kept, waves, strict=True))
+    assert value == pytest.approx(np.abs(density).mean(), abs=1.5e-5 * np.abs(share).sum())
+
+
+def test_the_error_of_many_rows_is_that_of_their_cells():
+    rng = np.random.default_rng(12)
+    score = np.where(rng.random(60_000) < 0.3, rng.random(60_000).round(1), rng.random(60_000))
+    outcome, weight = rng.random(60_000) < score**1.1, rng.random(60_000) + 0.2
+    value = metrics.smooth_calibration_error(outcome, score, sample_weight=weight)
+    cells = ScoreCells.from_arrays(outcome, score, weight)
+    assert metrics.smooth_calibration_error(cells) == pytest.approx(value, abs=1e-12)
 
 
 def test_calibrated_to_the_last_row():

@@ -6,6 +6,7 @@ from scipy.stats import norm
 from calib.metrics.smooth import (
     absolute_integral,
     cosine_sums,
+    halved,
     smooth_reflected,
     spread_on_grid,
 )
@@ -34,12 +35,21 @@ def test_the_kernel_is_reflected_at_both_ends_with_all_images():
             grid[at] = 1.0
             images = [sign * t[at] + 2.0 * k for k in range(-9, 10) for sign in (1, -1)]
             expected = sum(norm.pdf(t, image, bandwidth) for image in images)
-            smoothed = smooth_reflected(cosine_sums(grid), bandwidth)
+            smoothed, integral = smooth_reflected(cosine_sums(grid), bandwidth, 1000)
             np.testing.assert_allclose(smoothed, expected, atol=1e-10 / bandwidth)
-            assert abs(absolute_integral(smoothed) - 1.0) < 1e-12
+            below = sum(norm.cdf(t, image, bandwidth) for image in images)
+            np.testing.assert_allclose(integral, below - below[0], atol=1e-10 / bandwidth)
+            assert abs(absolute_integral(smoothed, integral) - 1.0) < 1e-12
 
 
 def test_lines_that_cross_zero_are_two_triangles():
     values = np.array([3.0, -1.0, -1.0, 0.0, 2.0])
     fine = np.abs(np.interp(np.linspace(0, 4, 400_001), np.arange(5), values))
-    assert abs(absolute_integral(values) - fine.mean()) < 1e-5
+    integral = np.append(0.0, np.cumsum(values[1:] + values[:-1])) / 8.0
+    assert abs(absolute_integral(values, integral) - fine.mean()) < 1e-5
+
+
+def test_half_of_a_grid_has_the_masses_that_were_spread_on_it():
+    x, value = np.random.default_rng(1).random(50), np.random.default_rng(2).normal(size=50)
+    fine, coarse = (spread_on_grid(x, value, n) for n in (64, 16))
+    np.testing.assert_allclose(halved(halved(fine)), coarse, atol=1e-12)
