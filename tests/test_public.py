@@ -142,6 +142,7 @@ calib.metrics.expected_calibration_error(y, p, n_bins="15")
 calib.metrics.log_loss(y, p, sample_weight=calib)
 calib.metrics.ks_top_1(calib.ScoreCells.from_arrays(y, p))
 calib.metrics.ks_test(y, p).value
+calib.metrics.auc(y, p, [1.0, 2.0])
 """.lstrip()
 
 
@@ -161,7 +162,7 @@ def test_type_checkers_accept_the_first_page_and_find_wrong_arguments(tmp_path):
     )
     errors = [line.partition(": error: ")[0] for line in done.stdout.splitlines()]
     found = {Path(place).name for place in errors if place.endswith(tuple("0123456789"))}
-    assert found == {f"wrong.py:{line}" for line in range(3, 8)}, done.stdout + done.stderr
+    assert found == {f"wrong.py:{line}" for line in range(3, 9)}, done.stdout + done.stderr
 
 
 @rare

@@ -8,7 +8,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    Never,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 from numpy.typing import ArrayLike
 
@@ -320,12 +330,17 @@ def matrix_metrics() -> dict[str, Metric]:
 
 
 class PublicMetric(Protocol[Given, Parameters, Returned]):
-    """A metric as it is called. At run time, all but the first two arguments are keyword-only."""
+    """A metric as it is called. All but the first two arguments are keyword-only.
+
+    Python has no way to write this beside ParamSpec. No value is a `Never`, so type checkers refuse
+    a third argument without a name.
+    """
 
     def __call__(
         self,
         y_true: ArrayLike | Given,
         y_prob: ArrayLike | None = None,
+        keyword_only: Never = ...,
         sample_weight: ArrayLike | None = None,
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
