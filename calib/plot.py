@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, get_origin, get_type_hints
 
 from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart
@@ -65,14 +65,33 @@ Arguments = ParamSpec("Arguments")
 
 def _figure(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Figure]:
     """Change a function that returns a chart so that it returns the Plotly figure."""
+    signature = inspect.signature(draw)
+    first = next(iter(signature.parameters))
 
     @wraps(draw)
     def plot(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:
+        if args or first in options:
+            _check_drawn(draw, first, args[0] if args else options[first])
         return draw(*args, **options).figure
 
-    shown = inspect.signature(draw).replace(return_annotation="plotly.graph_objects.Figure")
+    shown = signature.replace(return_annotation="plotly.graph_objects.Figure")
     plot.__signature__ = shown  # type: ignore[attr-defined]
     return plot
+
+
+def _check_drawn(draw: Callable[..., Chart], name: str, value: Any) -> None:
+    """Refuse a first argument that is not of the class that a chart draws, such as a DataFrame."""
+    try:
+        hint = get_type_hints(draw)[name]
+    except (NameError, KeyError):  # Charts of other packages may have no annotations to read.
+        return
+    kind = get_origin(hint) or hint
+    if not inspect.isclass(kind) or isinstance(value, kind):
+        return
+    repair = " Use calib.analyze or calib.from_predictions." if kind.__name__ == "Analysis" else ""
+    raise TypeError(
+        f"{name} must be of the type {kind.__name__}, got {type(value).__name__}.{repair}"
+    )
 
 
 before_after = _figure(before_after_chart)

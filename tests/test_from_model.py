@@ -147,6 +147,15 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
         assert "Figure" in str(inspect.signature(plot).return_annotation)
 
 
+def test_charts_refuse_what_they_do_not_draw():
+    frame = pd.DataFrame({"y": Y, "p": P})
+    for name in calib.plot.__all__:
+        with pytest.raises(TypeError, match=r"^\w+ must be of the type \w+, got DataFrame\."):
+            getattr(calib.plot, name)(frame)
+    with pytest.raises(TypeError, match=r"Use calib\.analyze"):
+        calib.plot.reliability(analysis=frame)
+
+
 def test_reversed_scores_are_said_and_those_by_chance_are_not():
     settings = calib.Settings(methods=())
     analysis = calib.from_predictions(Y, 1 - P, settings=settings)
