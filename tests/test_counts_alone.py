@@ -179,9 +179,12 @@ def test_clusters_of_rows_counts_and_scans_have_the_same_numbers(seed):
         }
     ).sample(frac=1.0, random_state=seed)
     scanned = calib.scan(frame, outcome="outcome", score="score", group="person", slices=["site"])
-    expected = calib.analyze(rows, SETTINGS).table()
+    # A spline makes differences of 1e-9 of sums that were rounded in another order.
+    settings = replace(SETTINGS, methods=("isotonic", "spline"))
+    expected = calib.analyze(rows, settings).table()
     for counts in (calib.aggregate(rows), scanned):
-        pd.testing.assert_frame_equal(calib.analyze(counts, SETTINGS).table(), expected, rtol=1e-9)
+        table = calib.analyze(counts, settings).table()
+        pd.testing.assert_frame_equal(table, expected, check_exact=True)
 
 
 def test_a_report_of_counts_is_that_of_the_rows_but_for_what_they_are_called(tmp_path):

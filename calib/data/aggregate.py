@@ -25,7 +25,13 @@ from calib.data.slicing import MISSING, Slicing
 from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray, Locked, arrays_of
-from calib.numerics.cell_table import MAX_CELLS, MAX_EXACT_SCORES, CellTable, add_tables
+from calib.numerics.cell_table import (
+    MAX_CELLS,
+    MAX_EXACT_SCORES,
+    CellTable,
+    add_tables,
+    cell_scores,
+)
 from calib.numerics.digits import step_of
 from calib.text import quoted
 
@@ -341,7 +347,7 @@ class Aggregate(Data):
         if self.exact and self.table.n_cells > MAX_CELLS:
             entries = entries.bounded()
         if (self.strata.group[entries.stratum] != NONE).any():
-            entries = entries.as_rows()
+            entries = self._in_order_of_rows(entries.as_rows())
         _, *codes_of_strata = arrays_of(self.strata).values()
         test, fold, group = (self._if_any(is_chosen, entries) for is_chosen in codes_of_strata)
         rows = CountedRows.of_table(
@@ -353,6 +359,15 @@ class Aggregate(Data):
             step=(self.steps or {}).get(model, 0.0),
         )
         return CountedColumn(rows, names, position[self.strata.part[entries.stratum]])
+
+    def _in_order_of_rows(self, rows: CellTable) -> CellTable:
+        """Rows of clusters, sorted as `CountedRows.of_rows` sorts them: sums have the same digits.
+
+        Sums of rows in another order are rounded in another way. A fit can make a difference of
+        1e-9 of it, and a bin that ends at another row.
+        """
+        group, fold = (codes[rows.stratum] for codes in (self.strata.group, self.strata.fold))
+        return rows.pick(np.lexsort([group, fold, rows.weight, rows.outcome, cell_scores(rows)]))
 
     def counted(self, view: str) -> CountedRows:
         """The counts of all rows. Raises ValueError if another view was counted."""
