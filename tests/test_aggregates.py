@@ -328,3 +328,17 @@ def test_counts_of_other_folds_cannot_be_added(texts):
     whole = np.ones(2000, dtype=bool)
     with texts.raises(ValueError):
         calib.aggregate(in_folds(whole)) + calib.aggregate(in_folds(whole, "abd"))
+
+
+@pytest.mark.parametrize("place", range(200, 1000, 61))
+def test_a_changed_byte_of_the_cells_of_a_file_is_noticed(tmp_path, place):
+    rng = np.random.default_rng(0)
+    score = rng.random(500)
+    rows = calib.Predictions.from_arrays(rng.random(500) < score, score)
+    path = tmp_path / "counts.parquet"
+    calib.aggregate(rows).save(path)
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="damaged"):
+        calib.Aggregate.load(path)

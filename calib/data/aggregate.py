@@ -445,7 +445,7 @@ class Aggregate(Data):
         ----------
         path : str or Path
         """
-        pq.write_table(self.to_arrow(), Path(path), compression="zstd")
+        pq.write_table(self.to_arrow(), Path(path), compression="zstd", write_page_checksum=True)
 
     def to_arrow(self) -> pa.Table:
         """Return the aggregate as one PyArrow table, as `save` writes it; see `from_arrow`."""

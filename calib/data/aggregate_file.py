@@ -116,7 +116,7 @@ def read(path: str | Path | BinaryIO) -> dict[str, Any]:
         schema = pq.read_schema(path)
         if any(schema.field(k).type != pa.from_numpy_dtype(v) for k, v in COLUMN_TYPES.items()):
             raise ValueError("columns of other types")
-        table = pq.read_table(path, columns=list(COLUMN_TYPES))
+        table = pq.read_table(path, columns=list(COLUMN_TYPES), page_checksum_verification=True)
     except (pa.ArrowException, KeyError, ValueError, OSError) as error:
         # Errors of the operating system have a number; errors of Arrow's decoder do not.
         if isinstance(error, OSError) and error.errno is not None:

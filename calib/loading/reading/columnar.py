@@ -69,7 +69,8 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     # Words of a dictionary are kept there, so that their size is checked before each row gets its
     # word.
     words = {field.name for field in schema if _is_text(field.type)}
-    file = pq.ParquetFile(source, read_dictionary=words & _with_dictionary(file.metadata))
+    dictionaries = words & _with_dictionary(file.metadata)
+    file = pq.ParquetFile(source, read_dictionary=dictionaries, page_checksum_verification=True)
     # Columns can be selected by name only if all names are different.
     some = len(kept) < len(schema) and len(set(schema.names)) == len(schema)
     table = file.read(columns=kept if some else None)
