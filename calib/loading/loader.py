@@ -28,12 +28,12 @@ from calib.loading.table import Table
 from calib.numerics.argument_kinds import check_kinds
 
 # `load` and `load_models` issue an InputWarning for these, because another column may have been
-# meant, or the time is not used.
+# meant, the time is not used, or rows may have been read as one cell.
 ISSUED_WARNINGS = {
     *("duplicate-columns", "other-scores", "two-classes", "perhaps-predicted"),
     *("dates", "date-order", "not-times"),
     *("left-out", "joined-files", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
-    *("at-most-1", "unread-scores"),
+    *("at-most-1", "unread-scores", "quotes"),
 }
 P = ParamSpec("P")
 Data = TypeVar("Data")

@@ -27,8 +27,8 @@ def main() -> int:
         "--source",
         default="",
         choices=[*SOURCES, *BY_NAME],
-        help="one kind of input (foreign: exports of other programs; models: files of predictions; "
-        "all but these in turns)",
+        help="one kind of input (damaged: files whose rows are known; foreign: exports of other "
+        "programs; models: files of predictions; all but these in turns)",
     )
     parser.add_argument(
         "--only",

@@ -11,6 +11,7 @@ from hypothesis.errors import NoSuchExample
 
 from tests.fuzz.cases import Case, Result, judged
 from tests.fuzz.counts import counts_case
+from tests.fuzz.damaged import damaged_case
 from tests.fuzz.exported import export_case
 from tests.fuzz.foreign import foreign_case
 from tests.fuzz.forged import forged_case
@@ -32,6 +33,7 @@ SOURCES: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
 }
 # A source in turns with the others would change the inputs of all seeds.
 BY_NAME: dict[str, Callable[[random.Random], Case]] = {
+    "damaged": damaged_case,
     "foreign": foreign_case,
     "models": model_file_case,
 }

@@ -56,6 +56,17 @@ def test_files_of_models_are_read_right_or_asked_about(inputs: int) -> None:
     assert 4 * counts["right"] >= 3 * inputs
 
 
+@rare
+@pytest.mark.parametrize("inputs", common_first([100, 2_000], [100]))
+def test_damaged_files_are_read_right_or_refused_or_told_about(inputs: int) -> None:
+    results = dict(run(range(inputs), jobs=1 if inputs == 100 else 2, source="damaged"))
+    bad = {seed: result for seed, result in results.items() if result.kind in BAD}
+    told = [f"python -m tests.fuzz --source damaged --only {s}: {bad[s]}" for s in sorted(bad)]
+    assert not bad, "\n".join(told)
+    # A change that no format can show, such as another letter in a word, leaves the rows right.
+    assert 20 * sum(result.kind == "right" for result in results.values()) >= inputs
+
+
 @pytest.mark.parametrize("seed", FAILED_ONCE)
 def test_what_failed_once(seed) -> None:
     assert judged(case_of(seed)).kind not in BAD

@@ -27,7 +27,13 @@ from calib.loading.logs.rows import (
     text_of,
 )
 from calib.loading.problems import InputError, note, refuse, warning
-from calib.loading.reading.archives import DAMAGE, check_whole, in_pieces
+from calib.loading.reading.archives import (
+    DAMAGE,
+    LOCAL_HEADER_BYTES,
+    check_whole,
+    in_pieces,
+    members_of,
+)
 from calib.loading.reading.budget import Budget
 
 NAME = "Inspect"
@@ -39,7 +45,8 @@ LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "correct": 1.0, "no": 0.0, "false": 0.0, "incorrect": 0.0}
 CONFIDENCE_KEYS = ("confidence", "conf", "verbalized_confidence", "p_true")
 MAX_EXAMPLE_LENGTH = 40
-ZSTANDARD, LOCAL_HEADER_BYTES, ENCRYPTED = 93, 30, 0x1
+ARCHIVES = (".eval", ".zip", ".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".7z")
+ZSTANDARD, ENCRYPTED = 93, 0x1
 
 
 def recognises(paths: Set[str]) -> bool:
@@ -215,19 +222,31 @@ def read_archive(data: bytes, budget: Budget) -> Log:
 
 
 def _read_members(archive: zipfile.ZipFile, data: bytes, budget: Budget) -> Log:
-    # Members that were written twice count once, with their last version.
-    members = {entry.filename: entry for entry in archive.infolist()}
+    members = members_of(archive)
+    if archives := [name for name in members if name.lower().endswith(ARCHIVES)]:
+        raise refuse("members.archive", member=archives[0])
     samples = [entry for name, entry in members.items() if SAMPLE.fullmatch(name)]
     journal = [entry for name, entry in members.items() if JOURNAL.fullmatch(name)]
     header = members.get(HEADER) or members[START]
     budget.check_unpacked(sum(entry.file_size for entry in (header, *samples, *journal)), ".eval")
     reader, read = _Reader(), set[tuple[str, int]]()
-    for sample in (as_object(_decoded(archive, data, entry)) for entry in samples):
+    for entry in samples:
+        sample = _member(archive, data, entry, "id")
         read.add(_key(sample))
         reader.add(sample)
     for summary in _last_versions(_summaries(archive, data, journal), read):
         reader.add(summary)
-    return reader.finished(as_object(_decoded(archive, data, header)))
+    return reader.finished(_member(archive, data, header, "eval"))
+
+
+def _member(
+    archive: zipfile.ZipFile, data: bytes, entry: zipfile.ZipInfo, key: str
+) -> dict[str, Any]:
+    """A header or a sample, which has this key. Checksums do not cover the names of members."""
+    value = as_object(_decoded(archive, data, entry))
+    if key not in value:
+        raise refuse("members.other", member=entry.filename)
+    return value
 
 
 def _key(sample: dict[str, Any]) -> tuple[str, int]:

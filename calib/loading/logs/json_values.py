@@ -19,7 +19,21 @@ LOOK_BYTES = 2**18
 # A text with more distinct keys that are not deep, or more strings and brackets before the keys of
 # a format, is no log. Looking at them takes some seconds.
 MAX_DEPTH, MAX_PATHS, MAX_TOKENS = 4, 100_000, 5_000_000
-DECODER = json.JSONDecoder(strict=False)
+
+
+class RepeatedKey(ValueError):
+    """An object has a key twice. Programs differ in which of its values they read."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(max(keys, key=keys.count))
+    return entries
+
+
+DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique)
 BLANKS = re.compile(r"[ \t\r\n]*")
 # A string, perhaps with the colon that makes it a key, or a bracket, or a string that is cut. The
 # quantifiers do not go back, because a string can have millions of characters.
@@ -71,6 +85,8 @@ class Document:
                 inside = error.pos < len(self._text) - MARGIN
                 if self._ended or (inside and not error.msg.startswith("Unterminated")):
                     raise
+            except RepeatedKey as error:
+                raise self._repeated(str(error)) from None
             else:
                 if self._ended or end < len(self._text) - MARGIN:
                     self._place = end
@@ -94,8 +110,12 @@ class Document:
         self._expect("{")
         if self._takes("}"):
             return
+        keys = set[str]()
         while True:
             key = str(self.value())
+            if key in keys:
+                raise self._repeated(key)
+            keys.add(key)
             self._expect(":")
             yield key
             if self._takes("}"):
@@ -106,6 +126,10 @@ class Document:
         """Refuse a text that goes on after its value, because the rest would be ignored."""
         if self.peek():
             raise refuse("several-values.logs")
+
+    def _repeated(self, key: str) -> InputError:
+        place = self._next - len(self._text[self._place :].encode())
+        return refuse("repeated-key", name=key, line=self._data.count(b"\n", 0, place) + 1)
 
     def _takes(self, character: str) -> bool:
         if self.peek() != character:

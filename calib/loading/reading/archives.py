@@ -32,6 +32,7 @@ DAMAGE = (
     *(zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile),
 )
 XZ_MEMORY_BYTES = 256 * 2**20
+UTF8_NAME, LOCAL_HEADER_BYTES = 0x800, 30
 END_RECORD_BYTES = 22  # The last record of a zip archive also has a comment.
 FIRST_PIECE_BYTES, MAX_PIECE_BYTES = 2**10, 2**20
 
@@ -62,21 +63,50 @@ def _damaged(name: str) -> InputError:
 def _zip(data: bytes, max_bytes: int) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         check_whole(archive, data)
-        # `is_dir` raises an IndexError for a member without a name.
-        files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
-        members = [entry for entry in files if not entry.filename.startswith("__MACOSX/")]
+        members = [name for name in members_of(archive) if not name.startswith("__MACOSX/")]
         if len(members) != 1:
             raise refuse("many-members", n=len(members))
         with archive.open(members[0]) as stream:
-            return stream.read(max_bytes)
+            content = stream.read(max_bytes)
+        if content.startswith(tuple(UNPACKERS)):
+            raise refuse("members.archive", member=members[0])
+        return content
+
+
+def members_of(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The members of an archive by name. Those that programs may read in two ways are refused."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        name = entry.filename
+        if name in members:
+            raise refuse("members.repeated", member=name)
+        if ".." in re.split(r"[/\\]", name):
+            raise refuse("members.outside", member=name)
+        # `is_dir` raises an IndexError for a member without a name.
+        if not name.endswith("/"):
+            members[name] = entry
+    return members
 
 
 def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
-    """Refuse bytes before or after a zip archive. Zeros may pad its end."""
+    """Refuse bytes before or after a zip archive, and members with two names.
+
+    Zeros may pad its end. Checksums do not cover names, so each is compared with its copy.
+    """
     first = min((entry.header_offset for entry in archive.infolist()), default=0)
+    if not all(_is_named_alike(entry, data) for entry in archive.infolist()):
+        raise zipfile.BadZipFile
     end = data.rfind(b"PK\x05\x06") + END_RECORD_BYTES + len(archive.comment)
     if first or data[end:].strip(b"\0"):
         raise zipfile.BadZipFile
+
+
+def _is_named_alike(entry: zipfile.ZipInfo, data: bytes) -> bool:
+    """Whether a member has the same name in its own header and in the directory."""
+    name = entry.orig_filename.encode("utf-8" if entry.flag_bits & UTF8_NAME else "cp437")
+    start = entry.header_offset + LOCAL_HEADER_BYTES
+    length = int.from_bytes(data[start - 4 : start - 2], "little")
+    return length == len(name) and data[start : start + length] == name
 
 
 def _gzip(data: bytes, max_bytes: int) -> bytes:

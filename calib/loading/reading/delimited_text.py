@@ -25,6 +25,7 @@ from calib.loading.reading.layout import (
     read_records,
     unreadable,
 )
+from calib.loading.reading.quotes import QUOTED_CELL, RowForm, check_quotes
 from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
 
@@ -40,7 +41,6 @@ FIRST_LINE = re.compile(rb"[^\r\n]*")
 # Word processors and web pages write a minus sign of its own, and marks without a width.
 MINUS = re.compile("\N{MINUS SIGN}".encode() + rb"(?=[\d.,])")
 HIDDEN = re.compile("|".join("\u200b\u200e\u200f\u2060\ufeff").encode())
-QUOTED_CELL = re.compile(rb'"[^"]*"')
 # How tables of other formats are read that were written as CSV.
 AS_CSV: dict[str, Any] = {"delimiter": ",", "encoding": None}
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
@@ -61,6 +61,7 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
     budget.check_cells(max(text.count(b"\n"), text.count(b"\r")), layout.n_columns)
     notes += layout.notes + _check_end(text, layout)
     frame = _parse(text, layout)
+    notes += check_quotes(text, _form(layout, frame), layout.first_row - 1 + len(frame))
     # If the delimiter is a comma, numbers can have commas only in quotation marks.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
     frame = exact(text, layout, frame, commas=commas)
@@ -157,6 +158,13 @@ def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
     return frame.iloc[:, :n_named]
 
 
+def _form(layout: Layout, frame: pd.DataFrame) -> RowForm:
+    n_named = len(layout.names)
+    numeric = [i for i in range(n_named) if frame.dtypes.iloc[i].kind in "iuf"]
+    n_cells = range(n_named, layout.n_columns + 1)
+    return RowForm(layout.delimiter, layout.decimal, n_cells, numeric)
+
+
 def _short_rows(
     text: bytes, layout: Layout, frame: pd.DataFrame, width: int
 ) -> tuple[Problem, ...]:
@@ -210,16 +218,18 @@ def to_utf8(
     """Return text as UTF-8 without a byte order mark, with notes and guesses about its encoding."""
     marked = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
     guessed = None if marked or encoding else _guess_utf16(data)
+    if guessed and _line_of_zeros(data):
+        raise _not_text(data)
     if encoding is not None and marked is None:
         data = _decoded(data, encoding)
     elif name := marked or guessed:
         try:
             data = data.decode(name).encode()
         except UnicodeError:
-            raise _not_text() from None
+            raise _not_text(data) from None
     guesses = () if guessed is None else (_guess(guessed),)
     if not _mostly_text(data):
-        raise _not_text()
+        raise _not_text(data)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise refuse("zero-bytes", line=line)
@@ -272,5 +282,17 @@ def _mostly_text(data: bytes) -> bool:
     return len(NOT_TEXT.findall(head)) <= 0.01 * len(head) + 1
 
 
-def _not_text() -> InputError:
-    return refuse("not-a-table")
+def _not_text(data: bytes) -> InputError:
+    line = _line_of_zeros(data.removeprefix(codecs.BOM_UTF8))
+    return refuse("zero-bytes.encodings", line=line) if line else refuse("not-a-table")
+
+
+def _line_of_zeros(data: bytes) -> int:
+    """The line with the first zero byte after a line of cells without any; 0 if there is none.
+
+    So looks a text whose rest is UTF-16, as when two files are joined.
+    """
+    first, zero = FIRST_LINE.match(data), data.find(b"\0")
+    line = b"" if first is None else first[0]
+    cells = any(mark.encode() in line for mark in DELIMITERS) and not NOT_TEXT.search(line)
+    return data.count(b"\n", 0, zero) + 1 if cells and zero > len(line) else 0

@@ -14,6 +14,7 @@ from typing import Any
 from calib.data.file_options import FileFormat
 from calib.loading.columns import mark_of
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, note, refuse
+from calib.loading.reading.quotes import open_line
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
@@ -158,7 +159,7 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
             best, best_share = delimiter, share
     # A wrong delimiter makes one cell of a line, which may be too long. A right one does not.
     if not any(by_delimiter.values()):
-        raise long_cell()
+        raise _long_cell(sample, ",")
     chosen = by_delimiter.pop(best)
     rivals = [records for records in by_delimiter.values() if _regular(records)]
     if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
@@ -182,7 +183,7 @@ def _records(sample: str, delimiter: str) -> list[Record]:
     try:
         return [record for _, record in islice(read_records(sample, delimiter), SAMPLE_RECORDS)]
     except csv.Error:
-        raise long_cell() from None
+        raise _long_cell(sample, delimiter) from None
 
 
 def _records_if_short(sample: str, delimiter: str) -> list[Record]:
@@ -222,11 +223,11 @@ def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
             if len(with_values) == 3:
                 break
     except csv.Error:
-        return long_cell()
+        return _long_cell(text, delimiter)
     # Lines whose additional cells are all empty are only reported if there are no others.
     if lines := with_values or with_empty[:3]:
         return refuse("ragged", n=n_columns, lines=lines)
-    return refuse("quotes")
+    return refuse("quotes", line=open_line(text, delimiter))
 
 
 def _first_row(sample: str, delimiter: str, n_records: int) -> tuple[int, int]:
@@ -248,9 +249,11 @@ def _decimal(delimiter: str, rows: Sequence[Record]) -> str:
     return "," if commas and not any(DECIMAL_POINT.fullmatch(cell) for cell in cells) else "."
 
 
-def long_cell() -> InputError:
-    """The error about a cell that is too long."""
-    return refuse("long-cell", most=csv.field_size_limit())
+def _long_cell(text: str | bytes, delimiter: str) -> InputError:
+    """The error about a cell that is too long, with the line of a mark that may be open."""
+    data = text.encode() if isinstance(text, str) else text
+    most = csv.field_size_limit()
+    return refuse("long-cell", most=most, line=open_line(data, delimiter, most))
 
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?%?|[-+]?(inf|nan)", re.IGNORECASE)
