@@ -18,12 +18,9 @@ from streamlit import cli_util, config, runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.url_util import make_url_path
 from streamlit.web.server.server_util import get_display_address, get_url
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
-from streamlit.web.server.starlette.starlette_server_config import (
-    USER_COOKIE_NAME,
-    XSRF_COOKIE_NAME,
-)
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import (
     _get_signed_cookie_with_chunks,
     is_host_allowed,
@@ -33,6 +30,8 @@ __all__ = ["METRICS_PATH", "SIGN_OUT_PATH", "UploadedFile", "is_host_allowed"]
 
 # Streamlit serves both to everybody and has no option that closes them.
 METRICS_PATH, SIGN_OUT_PATH = "/_stcore/metrics", "/auth/logout"
+# Everybody who knows an address below these gets or sends the file.
+UPLOAD_PATH, DOWNLOAD_PATH = "/_stcore/upload_file/", "/media/"
 
 # The parts of the HTML document at which something is inserted. No option adds to the document,
 # and an element of a page is drawn about 0.4 s after the first content.
@@ -44,6 +43,23 @@ SERVER_ADDRESS = """(() => {
   if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
   window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
 })();"""
+# The server closes the pages of a person whose sign-in has ended, by a code for private use.
+# Streamlit connects again and leaves the page as it is, with the rows of that person. So does a
+# browser that kept the page for its Back button; such a page is empty until it is loaded again. The
+# page that signs out is about to leave, and a reload would stop it.
+SIGN_IN_ENDED = 4401
+RELOAD = """let leaves = -Infinity;
+addEventListener("beforeunload", () => { leaves = performance.now(); });
+window.WebSocket = class extends WebSocket {
+  constructor(...address) {
+    super(...address);
+    this.addEventListener("close", ({ code }) => {
+      if (code === %d) setTimeout(() => location.reload(), leaves + 10000 - performance.now());
+    });
+  }
+};
+addEventListener("pagehide", () => { document.documentElement.hidden = true; });
+addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });"""
 # Streamlit loads the script of charts with the first chart, which then waits for its 5 MB. Overview
 # has no such chart, so the browser loads and compiles it once that page is drawn.
 CHART_SCRIPT = "static/js/PlotlyChart.*.js"
@@ -70,15 +86,6 @@ IMPORTED = re.compile(r"""from\s*["']\./([\w.-]+\.js)["']""")
 PRELOAD = '<link rel="modulepreload" crossorigin fetchpriority="low" href="./%s">'
 
 
-def browser_token(cookies: Mapping[str, str]) -> str:
-    """Streamlit's token against forged requests, a secret that is in no link; "" without one.
-
-    A reloaded tab is a new session, and nothing public says that it is the same browser.
-    """
-    token, _ = decode_xsrf_token_string(cookies.get(XSRF_COOKIE_NAME, ""))
-    return token.hex() if token else ""
-
-
 def signed_in_claims(cookies: Mapping[str, str]) -> object:
     """What the signed cookie of a person says, or None.
 
@@ -91,12 +98,57 @@ def signed_in_claims(cookies: Mapping[str, str]) -> object:
         return None
 
 
+def without_sign_in(cookies: str) -> str:
+    """The header of cookies without those of a sign-in.
+
+    Streamlit reads them when a browser connects, and knows no other end of them than 30 days.
+    """
+    parts = cookies.split(";")
+    return ";".join(part for part in parts if not part.strip().startswith(USER_COOKIE_NAME))
+
+
+def sessions() -> dict[str, Mapping[str, Any]]:
+    """The claims of the people of all sessions, also of those that were left, by session."""
+    if not runtime.exists():
+        return {}
+    held = runtime.get_instance()._session_mgr.list_sessions()
+    return {info.session.id: dict(info.session._user_info) for info in held}
+
+
 def session_of_upload(path: str) -> str:
     """The session in the address of an upload, which ends with the ids of session and file.
 
     Streamlit limits the size of one file, and not what one session uploads.
     """
-    return ("", *path.split("/"))[-2]
+    return ("", *path.split("/"))[-2] if _is_below(path, UPLOAD_PATH) else ""
+
+
+def sessions_of_download(path: str) -> set[str] | None:
+    """The sessions whose pages offer the file of an address; None: the address has no such file.
+
+    A page that is being drawn has not yet said what it offers. Streamlit gives a file to everybody
+    who knows its address.
+    """
+    if not _is_below(path, DOWNLOAD_PATH):
+        return None
+    file = Path(path).stem
+    offered = runtime.get_instance().media_file_mgr._files_by_session_and_coord
+    return {session for session, files in list(offered.items()) if file in list(files.values())}
+
+
+def drop_downloads() -> None:
+    """Free the files that no session offers. Streamlit waits until it has looked for them twice."""
+    for _ in range(2):
+        runtime.get_instance().media_file_mgr.remove_orphaned_files()
+
+
+def is_at(path: str, place: str) -> bool:
+    """Whether a request is for a place. One with more slashes may be sent on to the place."""
+    return ("/" + "/".join(filter(None, path.split("/")))).endswith(place)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(make_url_path(config.get_option("server.baseUrlPath") or "", folder))
 
 
 def is_connected(session: str) -> bool:
@@ -148,8 +200,8 @@ def styled_document(document: bytes, css: str, pages: Collection[str]) -> bytes:
 
     `pages` are the last parts of the addresses of pages.
     """
-    scripts = SERVER_ADDRESS % json.dumps(list(pages)) + LOAD_LATER % chart_script()
-    script = f"<script>{scripts}</script>".encode()
+    first = SERVER_ADDRESS % json.dumps(list(pages)) + RELOAD % SIGN_IN_ENDED
+    script = f"<script>{{{first}{LOAD_LATER % chart_script()}}}</script>".encode()
     early = "".join(PRELOAD % path for path in element_scripts() if path.encode() not in document)
     end = f"<style>{css}</style>{early}".encode()
     return document.replace(BODY_END, end + BODY_END).replace(HEAD, HEAD + script, 1)

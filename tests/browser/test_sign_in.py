@@ -92,9 +92,10 @@ def wait_for(port: int) -> None:
     raise RuntimeError("The provider did not start.")
 
 
-@pytest.fixture(scope="module")
-def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    home, port = tmp_path_factory.mktemp("team"), harness.free_port()
+@contextmanager
+def serving(browser: Browser, home: Path) -> Iterator[Team]:
+    """The dashboard with a sign-in, and a browser that nobody has used."""
+    port = harness.free_port()
     url = f"http://localhost:{port}"
     with provider(home / "provider.log") as where:
         secrets = home / "secrets.toml"
@@ -112,6 +113,12 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             browser.new_context(base_url=url) as context,
         ):
             yield Team(url, home, context.new_page())
+
+
+@pytest.fixture(scope="module")
+def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    with serving(browser, tmp_path_factory.mktemp("team")) as team:
+        yield team
 
 
 def test_sign_in(team: Team) -> None:

@@ -1,10 +1,12 @@
 """What a link, a reload and a page change keep."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from calib.ui.session import state
+from calib.ui.session.open_sessions import COOKIE
 from tests.pages.harness import (
     address,
     drop,
@@ -63,29 +65,59 @@ class Address(dict[str, str]):
 
 @pytest.fixture
 def reloaded(monkeypatch):
-    """The session of a tab that is loaded again, by a browser with this secret."""
+    """The session of a tab that is loaded again by a browser with cookies."""
 
-    def load(session, secret):
-        monkeypatch.setattr(state, "browser", lambda: "a")
-        monkeypatch.setattr(state, "st", SimpleNamespace(query_params=Address()))
+    def load(session, cookies):
+        context = SimpleNamespace(cookies=cookies)
+        monkeypatch.setattr(state.st, "context", context)
+        monkeypatch.setattr(state.st, "query_params", Address())
         state.write_address(session)
-        monkeypatch.setattr(state, "browser", lambda: secret)
         return state.session_of(state.st.query_params)
 
     return load
 
 
+@pytest.fixture
+def signed_in(monkeypatch):
+    """Whoever signs in, as the pages see it."""
+
+    def sign_in(name):
+        claims = {"is_logged_in": True, "sub": name, "iss": "https://id", "exp": time.time() + 60}
+        monkeypatch.setattr(state.sign_in, "is_configured", lambda: True)
+        monkeypatch.setattr(state.st, "user", SimpleNamespace(to_dict=lambda: claims))
+
+    return sign_in
+
+
 @pytest.mark.parametrize("scale", [1.0, 100.0], ids=["analysed", "with an open question"])
-def test_a_reload_finds_the_data_again_by_the_same_browser_only(scale, reloaded):
+def test_a_reload_finds_the_data_again_by_the_secret_of_the_upload_only(scale, reloaded):
     session = dropped(rows(scale=scale))
     session.unseen = "yes"
-    again = reloaded(session, "a")
+    secret = state.browser_secret(session)
+    again = reloaded(session, {COOKIE: f"{'0' * 32}.{secret}"})
     assert again.upload is session.upload
     assert again.unseen == "yes"
-    # A browser without a secret is no browser: all of them would be one.
-    for other in ("b", ""):
-        assert reloaded(session, other).upload is None
-        assert reloaded(session, other).waits
+    # The cookie that Streamlit gives to every browser opens nothing.
+    token = "2|00000000|00000000000000000000000000000000|1700000000"
+    for cookies in ({COOKIE: "0" * 32}, {"_streamlit_xsrf": token}, {}):
+        assert reloaded(session, cookies).waits
+
+
+def test_where_people_sign_in_a_link_finds_the_data_of_the_person_alone(reloaded, signed_in):
+    signed_in("ada")
+    session = dropped(rows())
+    cookies = {"_streamlit_xsrf": "2|00000000|00000000000000000000000000000000|1700000000"}
+    assert state.browser_secret(session) == ""
+    assert reloaded(session, cookies).upload is session.upload
+    link = state.st.query_params
+    for name in ("grace", "ada"):
+        signed_in(name)
+        assert state.session_of(link).waits is (name == "grace")
+    # A secret of a time without a sign-in is none.
+    signed_in("grace")
+    assert reloaded(dropped(rows(scale=0.5)), {COOKIE: session.secret}).upload
+    state.st.context.cookies = {COOKIE: session.secret}
+    assert state.session_of(link).waits
 
 
 def test_choices_survive_page_changes():

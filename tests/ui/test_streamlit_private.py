@@ -4,6 +4,7 @@ If a test fails, its message names the place in Streamlit's source to look at, a
 `calib/ui/streamlit_private.py` is what to change.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -15,17 +16,22 @@ import pytest
 import streamlit as st
 from starlette.routing import Route
 from streamlit import cli_util, config
-from streamlit.runtime import Runtime
+from streamlit.auth_util import set_cookie_with_chunks
+from streamlit.runtime import Runtime, media_file_manager
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 from streamlit.web.server.starlette import starlette_auth_routes, starlette_routes
-from streamlit.web.server.starlette.starlette_app_utils import (
-    create_signed_value,
-    decode_xsrf_token_string,
-    generate_xsrf_token_string,
-)
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME
 
 from calib.ui import streamlit_private as private
 
@@ -53,17 +59,6 @@ def test_the_checked_version_is_the_pinned_one() -> None:
     assert pinned == [CHECKED_WITH]
 
 
-@assumption("generate_xsrf_token_string in web/server/starlette/starlette_app_utils.py")
-def test_a_browser_keeps_its_token_under_changing_masks() -> None:
-    token = bytes(range(16))
-    first, second = (generate_xsrf_token_string(token) for _ in range(2))
-    assert first != second
-    assert decode_xsrf_token_string(first)[0] == token
-    visits = [private.browser_token({"_streamlit_xsrf": text}) for text in (first, second)]
-    assert visits == [token.hex(), token.hex()]
-    assert private.browser_token({}) == private.browser_token({"_streamlit_xsrf": "x"}) == ""
-
-
 @assumption("is_host_allowed in web/server/starlette/starlette_websocket.py")
 def test_hosts_are_those_of_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "get_option", {"server.allowedHosts": ["a.example"]}.get)
@@ -89,7 +84,8 @@ def test_the_path_of_an_upload_ends_with_session_and_file() -> None:
     routes = starlette_routes.create_upload_routes(None, manager, "base")  # type: ignore[arg-type]
     path = next(route.path for route in routes if isinstance(route, Route))
     assert path.endswith("/{session_id}/{file_id}")
-    filled = path.format(session_id="ada", file_id="1")
+    assert path == f"/base{private.UPLOAD_PATH}{{session_id}}/{{file_id}}"
+    filled = f"{private.UPLOAD_PATH}ada/1"
     assert private.session_of_upload(filled) == "ada"
     assert private.session_of_upload("x") == ""
 
@@ -144,6 +140,53 @@ def test_the_cookie_of_a_person_is_signed_with_the_secret(monkeypatch: pytest.Mo
     assert private.signed_in_claims(cookie("a secret of forty characters, or a few more")) == claims
     assert private.signed_in_claims(cookie("another secret")) is None
     assert private.signed_in_claims({}) is None
+    # A long cookie has more parts, and the tokens have another one. Others stay.
+    line = f"{name}=x; {name}__1=y; {name}_tokens=z; _streamlit_xsrf=1; calib_replica=2"
+    assert private.without_sign_in(line) == " _streamlit_xsrf=1; calib_replica=2"
+
+
+@assumption("_chunk in auth_util.py and USER_COOKIE_NAME in starlette_server_config.py")
+def test_all_cookies_of_a_sign_in_begin_with_one_name() -> None:
+    signed: dict[str, str] = {}
+    for name in (private.USER_COOKIE_NAME, TOKENS_COOKIE_NAME):
+        claims, sign = {"name": "x" * 9000}, lambda _, value: value.encode()
+        set_cookie_with_chunks(signed.__setitem__, sign, name, claims, cookie_attr_size=50)
+    assert len(signed) > 2
+    assert private.without_sign_in("; ".join(f"{name}=x" for name in signed)) == ""
+
+
+@assumption(
+    "list_sessions in runtime/websocket_session_manager.py and _user_info in app_session.py"
+)
+def test_sessions_know_their_people_and_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = {"sub": "ada"}
+    storage = MemoryMediaFileStorage("/media")
+    files = MediaFileManager(storage)
+    sessions = WebsocketSessionManager(
+        MemorySessionStorage(), MemoryUploadedFileManager("x"), ScriptCache(), None
+    )
+    loop = asyncio.new_event_loop()
+    server = SimpleNamespace(_session_mgr=sessions, media_file_mgr=files)
+    known = SimpleNamespace(exists=lambda: True, get_instance=lambda: server)
+    monkeypatch.setattr(private, "runtime", known)
+
+    async def connect() -> str:
+        script = ScriptData(str(ROOT / "app.py"), False)
+        return sessions.connect_session(SimpleNamespace(), script, ada)  # type: ignore[arg-type]
+
+    session = loop.run_until_complete(connect())
+    loop.close()
+    assert private.sessions() == {session: ada}
+    monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: session)
+    path = files.add(b"rows", "text/csv", "1", "a.csv", is_for_static_download=True)
+    assert path.startswith("/media/")
+    assert private.sessions_of_download(path) == {session}
+    assert private.sessions_of_download("/media/other.csv") == set()
+    assert private.sessions_of_download("/static/media/font.woff2") is None
+    files.clear_session_refs(session)
+    private.drop_downloads()
+    with pytest.raises(MediaFileStorageError):
+        storage.get_file(Path(path).name)
 
 
 @assumption("static/index.html, and BACKEND_BASE_URL in its scripts")

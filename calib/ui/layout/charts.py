@@ -85,9 +85,7 @@ def _hidden_csv(drawn: Chart, key: str) -> None:
 
 
 def add_buttons() -> None:
-    # A script takes the place of a paragraph until it has arrived.
-    with st.container(key="scripts"):
-        st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)
+    st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def chart(

@@ -17,7 +17,7 @@ from calib.data.progress import Progress
 from calib.text import plain, sentence
 from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes, search, side_by_side
-from calib.ui.session import identity, state
+from calib.ui.session import identity, open_sessions, state
 from calib.ui.session.free_memory import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
@@ -40,11 +40,11 @@ def begin(title: str) -> Session:
     # A page may have ended in the middle of several models.
     session.pending, session.drawn, session.painted = None, 0, False
     state.on_page_enter(session, title)
-    charts.add_buttons()
     rows = state.predictions(session)
     if rows is not None:
         session.adapt_to_data(rows)
     state.write_address(session)
+    _scripts(session)
     session.answered = session.chosen
     matrix = rows if rows is not None and rows.is_matrix else None
     classes = matrix is not None and matrix.n_classes > 2
@@ -62,6 +62,14 @@ def begin(title: str) -> Session:
     if matrix is not None and title not in WITHOUT_VIEW and not asked:
         widgets.view(session, matrix)
     return session
+
+
+def _scripts(session: Session) -> None:
+    # A script takes the place of a paragraph until it has arrived.
+    with st.container(key="scripts"):
+        charts.add_buttons()
+        if secret := state.browser_secret(session):
+            st.html(open_sessions.script(secret), unsafe_allow_javascript=True)
 
 
 def share(session: Session) -> None:

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 import streamlit as st
 
 from calib.text import plain
 from calib.ui.session.session import Session
-from calib.ui.session.sign_in import is_configured
+from calib.ui.session.sign_in import is_configured, person
 
 # The log names this for actions of people who did not sign in.
 SESSION = "the session that saved it"
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    # The provider has verified this: the email address, or else its own name for the person.
-    identity: str
-    name: str
-
-    @property
-    def is_admin(self) -> bool:
-        return self.identity in {
-            admin.strip()
-            for admin in os.environ.get("CALIB_ADMINS", "").split(",")
-            if admin.strip()
-        }
-
-
 def is_read_only() -> bool:
     return os.environ.get("CALIB_READ_ONLY", "").strip() not in ("", "0")
-
-
-def person() -> Person | None:
-    if not is_configured() or not st.user.get("is_logged_in"):
-        return None
-    claims = st.user.to_dict()
-    subject = f"{claims.get('sub')} at {claims.get('iss')}"
-    email = claims.get("email")
-    identity = str(email) if email and claims.get("email_verified") is True else subject
-    return Person(identity, str(claims.get("name") or identity))
 
 
 def gate() -> None:

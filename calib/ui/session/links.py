@@ -38,6 +38,11 @@ class LinkedData:
         """The number of rows in brackets, as far as it is known."""
         return "" if self.n_rows is None else f" ({plural(self.n_rows, 'row')})"
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the data are recognised by."""
+        return self.fingerprint, "" if self.fingerprint else self.name
+
     def __bool__(self) -> bool:
         return bool(self.fingerprint or self.name or self.query)
 

@@ -23,9 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.receiving import Receiving
+from calib.ui.session.sign_in_gate import SignInGate
 from calib.ui.streamlit_private import (
     METRICS_PATH,
     SIGN_OUT_PATH,
+    is_at,
     is_host_allowed,
     styled_document,
 )
@@ -65,6 +67,7 @@ def middleware(css: str) -> list[Middleware]:
     return [
         Middleware(KnownHosts),
         Middleware(Guard, shows_metrics=shows_metrics),
+        Middleware(SignInGate),
         Middleware(Receiving),
         Middleware(Styled, css=css),
     ]
@@ -148,12 +151,10 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # A path with more slashes may be redirected to the one without them.
-        path = "/" + "/".join(filter(None, scope["path"].split("/")))
-        if path.endswith(METRICS_PATH) and not self._shows_metrics:
+        if is_at(scope["path"], METRICS_PATH) and not self._shows_metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
             return
-        if path.endswith(SIGN_OUT_PATH) and is_from_elsewhere(Headers(scope=scope)):
+        if is_at(scope["path"], SIGN_OUT_PATH) and is_from_elsewhere(Headers(scope=scope)):
             words = "Another site asked to sign you out. Sign out on a page of the dashboard."
             await PlainTextResponse(words, 403)(scope, receive, send)
             return

@@ -1,24 +1,21 @@
-"""Uploads that the server takes: of whom, how much, and how long their memory is kept.
+"""Uploads that the server takes: how much, and how long their memory is kept.
 
 Streamlit keeps an uploaded file in memory, with no limit on number or sum, and frees it when it
-next looks at sessions that were left, which can be hours later. It also takes files before the
-sign-in, which only the pages ask for.
+next looks at sessions that were left, which can be hours later.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Sequence
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from calib.ui import streamlit_private
-from calib.ui.session import sign_in
+from calib.ui.session.environment import amount
 from calib.ui.session.free_memory import give_back
 
 # A smaller file counts as this size, because a million files of one byte take memory too.
@@ -27,7 +24,6 @@ MIN_COUNTED_BYTES = 2**16
 FILES_KEPT_SECONDS = 10.0
 # Streamlit waits 120 seconds for a lost connection. After that it knows no session to end.
 SESSION_KEPT_SECONDS = 110.0
-SIGN_IN = "Sign in before you upload a file."
 FULL = (
     "The server holds as many uploaded files as it may ({limit:g} GB {whose}). Try again in two "
     "minutes, or ask its operator to set {variable}."
@@ -36,18 +32,11 @@ FULL = (
 
 def budget_gb(variable: str, usual: float) -> float:
     """Gigabytes that uploaded files may take, by a variable of the operator."""
-    text = os.environ.get(variable, "").strip()
-    try:
-        gigabytes = float(text) if text else usual
-    except ValueError:
-        gigabytes = 0.0
-    if not 0.0 < gigabytes < float("inf"):
-        raise ValueError(f"{variable} must be a number of gigabytes above 0, got {text!r}.")
-    return gigabytes
+    return amount(variable, "gigabytes", usual) or usual
 
 
 class Receiving:
-    """Refuses uploads of strangers and beyond the budget, and ends sessions that were left."""
+    """Refuses uploads beyond the budget, and ends sessions that were left."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -74,9 +63,6 @@ class Receiving:
             await self._app(scope, receive, send)
 
     async def _put(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if sign_in.is_configured() and not sign_in.is_signed_in(Request(scope).cookies):
-            await PlainTextResponse(SIGN_IN, 403)(scope, receive, send)
-            return
         session = streamlit_private.session_of_upload(scope["path"])
         if streamlit_private.is_connected(session):
             self._sessions.add(session)

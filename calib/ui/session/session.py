@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from secrets import token_bytes
 from typing import Any, Literal, TypeVar
 
 from streamlit.delta_generator import DeltaGenerator
@@ -105,6 +107,7 @@ class Session:
     changed_since: str = ""  # A sentence about what a refresh of the source has changed.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
+    seed: bytes = field(default_factory=token_bytes)  # The secrets of the uploads are made of it.
 
     @classmethod
     def from_link(cls, address: dict[str, str]) -> Session:
@@ -125,6 +128,17 @@ class Session:
             example = None if first else self.example
             return encode(Link(self.chosen, example, self.awaited, self.start))
         return encode(Link(self.chosen, source=self.linked_upload(self.upload), start=self.start))
+
+    @property
+    def own_data(self) -> LinkedData:
+        """The upload or the source that is shown; empty for an example."""
+        return LinkedData() if self.upload is None else linked_data(self.upload)
+
+    @property
+    def secret(self) -> str:
+        """What proves that a browser without a sign-in has seen this upload in this session."""
+        data = "\n".join(self.own_data.key)
+        return blake2b(data.encode(), key=self.seed, digest_size=16).hexdigest()
 
     def linked_upload(self, upload: Upload) -> LinkedData:
         """The part of a link about uploaded data or a source, and how to count the source again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -20,15 +19,15 @@ from calib.data.progress import Progress, no_progress
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
+from calib.ui.session import sign_in
 from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE, TIME
 from calib.ui.session.choices.choice import Fact
 from calib.ui.session.free_memory import give_back, trim
-from calib.ui.session.links import LinkedData
 from calib.ui.session.memo import Memo, Unkeyed
+from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
 from calib.ui.session.upload import Upload
-from calib.ui.streamlit_private import browser_token
 
 READING = "Reading the columns"
 
@@ -55,10 +54,8 @@ def current() -> Session:
 def session_of(address: dict[str, str]) -> Session:
     """The session that an address describes, with its data if this browser uploaded them."""
     session = Session.from_link(address)
-    place = _place(session.awaited)
-    earlier = _open_sessions().get(place) if session.waits else None
-    # The session may show other data since the address was written.
-    if earlier is not None and earlier.upload and _place(linked_data(earlier.upload)) == place:
+    earlier = open_sessions().find(_owners(), session.awaited) if session.waits else None
+    if earlier is not None:
         session.resume(earlier)
     elif "ex" not in address:
         # Without an example in the address, the data that the operator named are shown.
@@ -68,20 +65,17 @@ def session_of(address: dict[str, str]) -> Session:
     return session
 
 
-@st.cache_resource
-def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
-    # A reloaded tab is a new session. Streamlit keeps the old one for some minutes, and this
-    # reference must not keep it longer.
-    return WeakValueDictionary()
+def _owners() -> tuple[str, ...]:
+    """Whose sessions this browser may continue: those of the person, or of its secrets."""
+    if sign_in.is_configured():
+        here = sign_in.person()
+        return () if here is None else (here.identity,)
+    return secrets_of(st.context.cookies)
 
 
-def _place(source: LinkedData) -> tuple[str, str, str]:
-    """The key of a session with these data. Only the browser that uploaded them can find it."""
-    return browser(), source.fingerprint, "" if source.fingerprint else source.name
-
-
-def browser() -> str:
-    return browser_token(st.context.cookies)
+def browser_secret(session: Session) -> str:
+    """The secret that a browser without a sign-in gets for the shown upload, or ""."""
+    return "" if session.upload is None or sign_in.is_configured() else session.secret
 
 
 def on_page_enter(session: Session, page: str) -> None:
@@ -102,8 +96,10 @@ def on_page_enter(session: Session, page: str) -> None:
 
 def write_address(session: Session) -> None:
     """Write what is shown into the address, so that a reload finds these data."""
-    if session.upload is not None and browser():
-        _open_sessions()[_place(linked_data(session.upload))] = session
+    here = sign_in.person()
+    owner = browser_secret(session) if here is None else here.identity
+    if owner and session.upload is not None:
+        open_sessions().add(owner, session)
     address = session.team_reports.address() or session.link()
     if session.team_reports.moved or st.query_params.to_dict() != address:
         st.query_params.from_dict(address)

@@ -1,10 +1,11 @@
 """Who may delete and restore a report, where people sign in."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
 
-from calib.ui.session import identity
+from calib.ui.session import identity, sign_in
 from calib.ui.session.session import Session
 
 ADA = {"email": "ada@example.org", "email_verified": True, "name": "Ada Lovelace"}
@@ -22,9 +23,9 @@ PEOPLE = {
 )
 def test_owners_and_admins_may_delete_and_restore(name, may, monkeypatch):
     known = {"iss": "https://id.example.org", "is_logged_in": True, **PEOPLE[name]}
-    user = SimpleNamespace(get=known.get, to_dict=lambda: known)
-    monkeypatch.setattr(identity, "is_configured", lambda: True)
-    monkeypatch.setattr(identity.st, "user", user)
+    known["exp"] = time.time() + 60
+    monkeypatch.setattr(sign_in, "is_configured", lambda: True)
+    monkeypatch.setattr(sign_in.st, "user", SimpleNamespace(to_dict=lambda: known))
     monkeypatch.setenv("CALIB_ADMINS", "root@example.org")
     assert identity.may_change(Session(), "1", "ada@example.org") is may
     monkeypatch.setenv("CALIB_READ_ONLY", "1")

@@ -1,6 +1,5 @@
-"""Of whom the server takes uploads, how much, and how long it keeps them."""
+"""How much the server takes of uploads, and how long it keeps them."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-import streamlit as st
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -18,14 +16,11 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
-from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from calib.ui import streamlit_private
 from calib.ui.session import receiving
 from calib.ui.session.receiving import Receiving
 
-SECRET = "a secret of the test's, of forty characters"
 MB = 2**20
 
 
@@ -119,35 +114,6 @@ def client(server: Server) -> Iterator[Client]:
 
 def sent(client: Client, session: str, file: str, size: int, **more: Any) -> int:
     return client.put(session, file, b"x" * size, **more).status_code
-
-
-@pytest.fixture
-def configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(st.secrets, "load_if_toml_exists", lambda: True)
-    monkeypatch.setattr(type(st.secrets), "__contains__", lambda _, name: name == "auth")
-    module = "streamlit.web.server.starlette.starlette_websocket.get_cookie_secret"
-    monkeypatch.setattr(module, lambda: SECRET)
-
-
-def cookie(claims: object, secret: str = SECRET) -> dict[str, str]:
-    value = create_signed_value(secret, USER_COOKIE_NAME, json.dumps(claims))
-    return {"Cookie": f"{USER_COOKIE_NAME}={value.decode()}"}
-
-
-@pytest.mark.usefixtures("configured")
-def test_who_has_not_signed_in_uploads_nothing(client: Client, server: Server) -> None:
-    here = {"is_logged_in": True, "email": "ada@example.org"}
-    refused: list[dict[str, str]] = [
-        {},
-        {"Cookie": f"{USER_COOKIE_NAME}=x"},
-        cookie(here, "another secret"),
-        cookie({"is_logged_in": False}),
-        cookie(["is_logged_in"]),
-    ]
-    for headers in refused:
-        assert sent(client, "ada", "1", MB, headers=headers) == 403
-    assert server.held_mb == 0
-    assert sent(client, "ada", "1", MB, headers=cookie(here)) == 204
 
 
 def test_without_sign_in_everybody_uploads(client: Client, server: Server) -> None:

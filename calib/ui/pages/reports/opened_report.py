@@ -29,7 +29,7 @@ from calib.ui.controls import report_files
 from calib.ui.controls.widgets import download
 from calib.ui.layout import charts, tables
 from calib.ui.pages.reports import entry_acts, report_comparison, sharing
-from calib.ui.session import identity, state
+from calib.ui.session import identity, sign_in, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData
 from calib.ui.session.page_list import PAGES
@@ -237,7 +237,7 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
 def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     st.caption("A saved report never changes. This saves a new one with the same numbers.")
     title = st.text_input("Title", report.title, key="edit_title")
-    here = identity.person()
+    here = sign_in.person()
     name = report.author if here is None else here.name
     author = st.text_input("Prepared by", name, key="edit_author", disabled=here is not None)
     reviewer = st.text_input("Reviewed by", report.reviewer, key="edit_reviewer")

@@ -18,7 +18,7 @@ from calib.ui.controls import report_files
 from calib.ui.controls.widgets import ask, field
 from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
-from calib.ui.session import identity, results, state
+from calib.ui.session import identity, results, sign_in, state
 from calib.ui.session.choices import (
     CERTAINTY,
     CROSS,
@@ -92,7 +92,7 @@ def form(session: Session, store: Store | None) -> None:
 
 
 def _details(session: Session, *, saves: bool) -> None:
-    browser, here = session.team_reports, identity.person()
+    browser, here = session.team_reports, sign_in.person()
     if here is not None:
         session.author = here.name
     preparer, reviewer, sign_off = st.columns(3)

@@ -10,7 +10,7 @@ from calib.reports import Report
 from calib.store import Store
 from calib.text import plain
 from calib.ui.controls.widgets import copy_link
-from calib.ui.session import identity
+from calib.ui.session import sign_in
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
 
@@ -33,7 +33,7 @@ IMAGES = (
 
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
     """Save a report unless it was saved last; returns its id. Raises StoreError if that fails."""
-    here = identity.person()
+    here = sign_in.person()
     # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
     words = {"title": report.title, "author": author, "note": report.note}
