@@ -64,6 +64,7 @@ def refuses_sessions(url: str) -> None:
     for headers in (
         {"Host": "evil.invalid", "Origin": "http://evil.invalid"},
         {"Origin": "http://evil.invalid"},
+        {"Origin": "http://localhost:1"},  # This is another server of this machine.
     ):
         with pytest.raises(InvalidStatus) as caught:
             connect(stream, additional_headers=headers, subprotocols=["streamlit"])
@@ -83,6 +84,7 @@ def test_other_sites_may_not_frame_it_and_metrics_are_closed(either_url: str) ->
     assert not re.search(r"https?:|\*", policy)
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert httpx.get(f"{either_url}/_stcore/metrics").status_code == 404
+    assert httpx.get(f"{either_url}/_stcore/metrics%0a").status_code == 400
 
 
 def test_names_are_those_of_where_it_listens() -> None:

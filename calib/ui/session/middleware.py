@@ -109,21 +109,37 @@ def _names_of_machine() -> list[str]:
 
 
 class KnownHosts:
-    """Refuses requests under a name that Streamlit's `server.allowedHosts` does not have.
+    """Refuses requests that no page of this server makes, before anything else reads them.
 
-    Streamlit does so for sessions alone, and Starlette's own check cuts [::1]:8501 at its first
-    colon.
+    Streamlit checks names (`server.allowedHosts`) for sessions alone, and Starlette's own check
+    cuts [::1]:8501 at its first colon. Streamlit opens sessions for pages of every port of this
+    machine. The pattern of a route also matches a path with a line break after it, which no
+    comparison of paths expects.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        there = scope["type"] in ("http", "websocket")
-        if there and not is_host_allowed(Headers(scope=scope).get("host")):
-            await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
-        else:
+        refused = _refusal(scope) if scope["type"] in ("http", "websocket") else None
+        if refused is None:
             await self._app(scope, receive, send)
+        else:
+            await refused(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> PlainTextResponse | None:
+    headers = Headers(scope=scope)
+    if not scope["path"].isprintable():
+        return PlainTextResponse("Invalid character in the path", 400)
+    host, origin = headers.get("host"), headers.get("origin")
+    if host is None or not is_host_allowed(host):
+        return PlainTextResponse("Invalid host header", 400)
+    # A proxy may speak HTTPS to browsers. A program that is no browser sends no origin.
+    served = (None, f"http://{host}".lower(), f"https://{host}".lower())
+    if scope["type"] == "websocket" and (origin and origin.lower()) not in served:
+        return PlainTextResponse("A page of another address asked for a session", 403)
+    return None
 
 
 def is_from_elsewhere(headers: Headers) -> bool:

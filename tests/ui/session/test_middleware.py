@@ -1,11 +1,13 @@
 """Requests under a foreign name, for the metrics, or that another site made a browser send."""
 
+import anyio
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from calib.ui.session.middleware import Guard, KnownHosts, host_names
@@ -46,6 +48,74 @@ def test_metrics_are_closed_however_their_path_is_written(path: str) -> None:
     for before in ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore//metrics"):
         assert status(Guard(answer, shows_metrics=False), before + path) == 404
         assert status(Guard(answer, shows_metrics=True), before + path) == 200
+
+
+async def routed(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("answered")
+
+
+@pytest.mark.parametrize(
+    "end", ["", "%0a", "%0A", "%0d", "%00", "%09", "%7f", "%c2%85", "%e2%80%a8"]
+)
+def test_no_path_passes_the_guard_that_the_router_takes_for_another(end: str) -> None:
+    """The pattern of a route also matches a path with a line break after it."""
+    paths = ["/_stcore/metrics", "/auth/logout"]
+    router = Router([Route(path, routed) for path in paths])
+    app = KnownHosts(Guard(router, shows_metrics=False))
+    for path in paths:
+        assert status(app, path + end, Host="localhost", Sec_Fetch_Site="cross-site") >= 400
+    # The server decodes a path once.
+    assert status(app, "/_stcore/metrics%250a", Host="localhost") == 404
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_control_characters_are_refused_before_anything_else(kind: str) -> None:
+    reached = list[str]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append(scope["path"])
+
+    async def send(message: Message) -> None:
+        if message["type"].endswith("response.start"):
+            reached.append(message["status"])
+
+    for path in ("/_stcore/stream\n", "/\x00", "/a\tb", "/page"):
+        scope = {"type": kind, "path": path, "headers": [(b"host", b"localhost")]}
+        anyio.run(KnownHosts(app), scope, None, send)
+    assert reached == [400, 400, 400, "/page"]
+
+
+ORIGINS = {
+    None: True,  # Only a browser sends an origin.
+    "http://localhost:8501": True,
+    "https://localhost:8501": True,  # A proxy speaks HTTPS to browsers.
+    "http://LOCALHOST:8501": True,
+    "http://localhost:9999": False,
+    "http://localhost": False,
+    "http://127.0.0.1:8501": False,
+    "http://localhost:8501.evil.invalid": False,
+    "http://evil.invalid": False,
+    "null": False,
+    "": False,
+    "http://[": False,
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_sessions_are_opened_by_pages_of_the_same_address_alone(origin: str | None) -> None:
+    reached = list[object]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append(True)
+
+    async def send(message: Message) -> None:
+        reached.append(message.get("status"))
+
+    headers = [(b"host", b"localhost:8501")]
+    headers += [] if origin is None else [(b"origin", origin.encode())]
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
+    anyio.run(KnownHosts(app), scope, None, send)
+    assert reached[0] == (True if ORIGINS[origin] else 403)
 
 
 SIGN_OUTS = {
