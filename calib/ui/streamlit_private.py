@@ -19,14 +19,14 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 from streamlit.url_util import make_url_path
-from streamlit.web.server.server_util import get_display_address, get_url
+from streamlit.web.server.server_util import get_cookie_secret, get_display_address, get_url
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import (
     _get_signed_cookie_with_chunks,
     is_host_allowed,
 )
 
-__all__ = ["METRICS_PATH", "SIGN_OUT_PATH", "UploadedFile", "is_host_allowed"]
+__all__ = ["METRICS_PATH", "SIGN_OUT_PATH", "UploadedFile", "get_cookie_secret", "is_host_allowed"]
 
 # Streamlit serves both to everybody and has no option that closes them.
 METRICS_PATH, SIGN_OUT_PATH = "/_stcore/metrics", "/auth/logout"
@@ -246,6 +246,13 @@ def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             kind, text = click.types.convert_type(option.type), environ[option.env_var]
             options[name] = list(map(kind, text.split())) if option.multiple else kind(text)
     return options
+
+
+def load_options(options: Mapping[str, Any]) -> None:
+    """Set the options as `st.App.run` does, so that they and the secrets can be checked before."""
+    from streamlit.web import bootstrap
+
+    bootstrap.load_config_options(dict(options))
 
 
 def app_url() -> str:

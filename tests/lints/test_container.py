@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,7 +40,7 @@ def test_the_example_reads_only_and_asks_for_a_password():
     yaml = pytest.importorskip("yaml")
     services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
     replicas = [services[name] for name in ("calib-1", "calib-2")]
-    for service in (*replicas, services["nginx"]):
+    for service in (*replicas, services["nginx"], services["secrets"]):
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
@@ -45,7 +48,9 @@ def test_the_example_reads_only_and_asks_for_a_password():
         assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
         # Browsers reach the replicas only through nginx, with the cookie that names one of them.
         assert "ports" not in app
-        assert app["secrets"] == ["streamlit"]
+        assert app["environment"]["STREAMLIT_SECRETS_FILES"] == services["secrets"]["command"][1]
+        assert app["volumes"] == ["secrets:/data:ro"]
+        assert app["depends_on"]["secrets"] == {"condition": "service_completed_successfully"}
     for service in services.values():
         # By default, other machines cannot reach any service.
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
@@ -55,6 +60,25 @@ def test_the_example_reads_only_and_asks_for_a_password():
     (client,) = dex["staticClients"]
     assert all(f'"{text}"' in secrets for text in (client["id"], *client["redirectURIs"]))
     assert f"{dex['issuer']}/.well-known/openid-configuration" in secrets
+
+
+def test_the_example_makes_a_secret_once(tmp_path):
+    target = tmp_path / "secrets.toml"
+    command = [sys.executable, FOLDER / "fill_secret.py", FOLDER / "secrets.example.toml", target]
+    made = []
+    for _ in range(2):
+        subprocess.run(command, check=True)
+        made.append(tomllib.loads(target.read_text())["auth"])
+    assert made[0] == made[1]
+    assert re.fullmatch("[0-9a-f]{64}", made[0]["cookie_secret"])
+    example = tomllib.loads((FOLDER / "secrets.example.toml").read_text())["auth"]
+    assert made[0] | {"cookie_secret": ""} == example
+    assert target.stat().st_mode & 0o077 == 0
+    # A team's own secret stays.
+    own = tmp_path / "own.toml"
+    own.write_text('[auth]\ncookie_secret = "own"\n')
+    subprocess.run([*command[:2], own, target], check=True)
+    assert target.read_text() == own.read_text()
 
 
 def test_nginx_asks_the_replicas_of_the_example():
@@ -71,6 +95,22 @@ def test_nginx_asks_the_replicas_of_the_example():
         assert f"~:{port}$" in text
     assert services["nginx"]["ports"] == ["127.0.0.1:8501:8080"]
     assert "listen 8080;" in text
+
+
+def test_the_action_installs_what_is_locked():
+    yaml = pytest.importorskip("yaml")
+    python, install, check = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    assert re.fullmatch("actions/setup-python@[0-9a-f]{40}", python["uses"])
+    assert (
+        install["run"]
+        .splitlines()[0]
+        .startswith('sh "$GITHUB_ACTION_PATH/container/install.sh" "$RUNNER_TEMP/calib"')
+    )
+    commands = [command for step in (install, check) for command in step["run"].splitlines()]
+    assert not any("pip install" in command for command in commands)
+    # The script installs nothing whose hash is not in the lock file.
+    steps = re.findall(r"pip install (.*)", (FOLDER / "install.sh").read_text())
+    assert all("--require-hashes" in step or "--no-deps --no-index" in step for step in steps)
 
 
 def test_every_package_is_locked_with_its_hash_and_listed():

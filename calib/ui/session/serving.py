@@ -115,11 +115,13 @@ def serve(
 
     Without a port it takes 8501, or the next one that is free; without an address it listens on
     this machine only. `hosts` are additional host names of this server; other names are refused.
-    `css` is the look of the pages.
+    `css` is the look of the pages. Raises ValueError if the sign-in would be none.
     """
     import streamlit as st
 
+    from calib.ui.session import sign_in
     from calib.ui.session.middleware import as_browsers_write, host_names, middleware
+    from calib.ui.streamlit_private import load_options
 
     listens = address and as_browsers_write(address)
     chosen = {"server.port": port, "server.address": listens}
@@ -137,16 +139,24 @@ def serve(
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "CancelledError" not in record.getMessage()
     )
-    st.App(script, middleware=middleware(css)).run(config=options)
+    app = st.App(script, middleware=middleware(css))
+    load_options(options)
+    sign_in.check()
+    app.run(config=options)
 
 
 @asynccontextmanager
 async def opened(_app: object) -> AsyncIterator[None]:
-    """Open a browser once the server answers, as `streamlit run` does for a plain script."""
+    """Open a browser once the server answers, as `streamlit run` does for a plain script.
+
+    Raises ValueError if the sign-in would be none.
+    """
     import streamlit as st
 
+    from calib.ui.session import sign_in
     from calib.ui.streamlit_private import app_url, open_browser
 
+    sign_in.check()
     if not st.get_option("server.headless"):
         asyncio.get_running_loop().call_later(STARTUP_SECONDS, open_browser, app_url())
     yield

@@ -15,8 +15,20 @@ from typing import Any
 import streamlit as st
 
 from calib.ui.session.environment import amount
+from calib.ui.streamlit_private import get_cookie_secret
 
 SECONDS_PER_HOUR = 3600.0
+MIN_SECRET_LENGTH = 32
+# Earlier versions of the container and of the documentation had these texts.
+PUBLISHED_SECRETS = (
+    "example: replace it by a long random text",
+    "a long random text, the same on every replica",
+)
+WEAK_SECRET = (
+    "The cookie_secret in the section [auth] of secrets.toml {fault}, so others can sign in as "
+    "anybody. Write at least {least} random characters there, such as the output of: "
+    'python -c "import secrets; print(secrets.token_hex(32))"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,15 @@ class Person:
 
 def is_configured() -> bool:
     return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
+
+
+def check() -> None:
+    """Raise ValueError if anybody could sign the cookies of people, or a setting is none."""
+    hours()
+    secret = get_cookie_secret() if is_configured() else None
+    if secret is not None and (secret in PUBLISHED_SECRETS or len(secret) < MIN_SECRET_LENGTH):
+        fault = "is an example" if secret in PUBLISHED_SECRETS else "has too few characters"
+        raise ValueError(WEAK_SECRET.format(fault=fault, least=MIN_SECRET_LENGTH))
 
 
 def person() -> Person | None:

@@ -30,7 +30,6 @@ class SignInGate:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        sign_in.hours()  # A wrong value is reported at the start.
         # The connections of each person, whose time can be made to end.
         self._open: defaultdict[str, set[asyncio.Timeout]] = defaultdict(set)
 

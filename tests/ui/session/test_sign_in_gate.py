@@ -221,23 +221,3 @@ def test_streamlit_sees_no_sign_in_that_has_ended(client: Client) -> None:
     ):
         _, message, *_ = client.connected(claims)
         assert json.loads(message["text"]) == names
-
-
-@pytest.mark.parametrize(("hours", "is_here"), [("1", True), ("0.5", False), ("1000", True)])
-def test_an_operator_says_how_long_a_sign_in_lasts(
-    hours: str, is_here: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CALIB_SIGN_IN_HOURS", hours)
-    claims = {
-        **ADA,
-        "iat": time.time() - 2400,
-        "exp": time.time() + (60 if hours == "0.5" else -60),
-    }
-    assert (sign_in.person_of(claims) is not None) is is_here
-
-
-@pytest.mark.parametrize("hours", ["0", "-1", "nan", "long"])
-def test_a_duration_is_a_number_above_zero(hours: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CALIB_SIGN_IN_HOURS", hours)
-    with pytest.raises(ValueError, match="CALIB_SIGN_IN_HOURS must be a number of hours above 0"):
-        SignInGate(Starlette())
