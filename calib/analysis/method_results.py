@@ -57,17 +57,18 @@ def differences_from_best(
     >>> best, change.low < 0.0 < change.high  # a tie
     ('beta', True)
     """
-    rows, loss = held_out.rows, LOSSES["log_loss"]
-    per_row = {key: losses(held_out, key)["log_loss"] for key in held_out.scores}
     return {
-        key: mean_estimate(
-            values - per_row[best],
-            rows,
-            confidence_level,
-            held_out.fold_variance(key, loss, best),
-        )
-        for key, values in per_row.items()
+        key: difference_from_best(held_out, key, best, confidence_level) for key in held_out.scores
     }
+
+
+def difference_from_best(
+    held_out: CrossFitted, key: str, best: str, confidence_level: float
+) -> Estimate:
+    """The same for one method."""
+    values, lowest = (losses(held_out, of)["log_loss"] for of in (key, best))
+    added = held_out.fold_variance(key, LOSSES["log_loss"], best)
+    return mean_estimate(values - lowest, held_out.rows, confidence_level, added)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

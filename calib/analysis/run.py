@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.analysis.analysis import LiveAnalysis, MethodResult
 from calib.analysis.method_results import (
-    differences_from_best,
+    difference_from_best,
     method_results,
     reliability,
     with_bins,
@@ -205,7 +205,7 @@ def _recommendation(
     log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
     best = by_loss(methods)[0]
     level = settings.confidence_level
-    to_best = differences_from_best(held_out, best, level)
+    to_best = LazyMapping(methods, lambda key: difference_from_best(held_out, key, best, level))
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
     p_values = adjusted(methods["uncalibrated"].all_tests).values()

@@ -119,7 +119,7 @@ class ScoreCells(Cells):
     ) -> ScoreCells:
         """Add up entries that count several rows each. Arrays of shape (e,) are not checked."""
         in_order = bool((score[1:] >= score[:-1]).all())
-        order = slice(None) if in_order else np.argsort(score)
+        order = slice(None) if in_order else increasing_order(score)
         ordered = score[order] + 0.0
         starts = run_starts(ordered)
         positive = np.where(outcome, weight, 0.0)

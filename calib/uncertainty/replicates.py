@@ -260,7 +260,9 @@ def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray
         by_group = np.bincount(group, values, minlength=len(score)).astype(np.float64)
         return np.add.reduceat(by_group[order], ends[:-1])
 
-    weight, weight_sq = total(rows.row_weight), total(rows.row_weight_sq)
+    weight = total(rows.row_weight)
+    is_plain = rows.row_weight_sq is rows.row_weight
+    weight_sq = weight if is_plain else total(rows.row_weight_sq)
     mean = np.add.reduceat((rows.share_of_group * score)[order], ends[:-1]) / np.add.reduceat(
         rows.share_of_group[order], ends[:-1]
     )
