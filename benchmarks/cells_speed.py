@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.cells_speed --against PATH`` measures another checkout too, in the same run:
 ``git worktree add /tmp/parent 00648f5`` makes one of the last commit that read rows. Each piece of
-work has a process of its own. Then an analysis with the stack is compared with one without it. At
-the end calibrators fitted on cells are held against calibrators fitted on all rows. ``--stack``
-measures only the stack.
+work has a process of its own. Then an analysis with the stack is compared with one without it, and
+with isotonic regression of scikit-learn. At the end calibrators fitted on cells are held against
+calibrators fitted on all rows. ``--ratios`` measures only the two comparisons.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
 
 from benchmarks._clock import cpu_seconds
 from calib import analyze
@@ -43,6 +44,8 @@ MAX_LOSS_CHANGES = {"isotonic": 5e-6}
 N_FITTED = 1_000_000
 # An analysis may cost this multiple of one without the stack.
 MAX_STACK_RATIO, PAIRS = 1.25, 15
+# An analysis may cost as much as so many fits of scikit-learn's isotonic regression.
+MAX_ISOTONIC_FITS = 3.5
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,21 @@ def stack_ratio() -> int:
     return int(ratio > MAX_STACK_RATIO)
 
 
+def isotonic_fits() -> int:
+    """Print the cost of an analysis in isotonic fits of scikit-learn; return 1 if too much."""
+    rng = np.random.default_rng(0)
+    score, truth = smooth(N_FITTED, rng)
+    outcome = rng.random(N_FITTED) < truth
+    rows = Predictions.from_arrays(outcome, score)
+    runs = (lambda: analyze(rows), lambda: IsotonicRegression().fit(score, outcome))
+    pairs = [[cpu_seconds(run) for run in runs] for _ in range(1 + PAIRS)][1:]
+    ratio = float(np.median([one / other for one, other in pairs]))
+    seconds = ", ".join(f"{value:.2f}" for value in np.median(pairs, axis=0))
+    print(f"\nanalyze of {N_FITTED:,} rows and an isotonic fit: {seconds} CPU s, ", end="")
+    print(f"ratio {ratio:.2f}, at most {MAX_ISOTONIC_FITS:g}")
+    return int(ratio > MAX_ISOTONIC_FITS)
+
+
 def changes_by_cells() -> int:
     """Compare fits on cells with fits on rows; return how many differ by too much."""
     missed = 0
@@ -191,11 +209,11 @@ def main() -> int:
     """Print the tables; return how many goals are missed."""
     options = argparse.ArgumentParser()
     options.add_argument("--against", type=Path, help="another checkout of this project")
-    options.add_argument("--stack", action="store_true", help="only the cost of the stack")
+    options.add_argument("--ratios", action="store_true", help="only the two comparisons")
     chosen = options.parse_known_args()[0]
-    if chosen.stack:
-        return stack_ratio()
-    return costs(chosen.against) + stack_ratio() + changes_by_cells()
+    if chosen.ratios:
+        return stack_ratio() + isotonic_fits()
+    return costs(chosen.against) + stack_ratio() + isotonic_fits() + changes_by_cells()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Metrics of a million rows, from arrays: CPU time as a multiple of sorting the same scores.
 
-All registered metrics together are held against that sort plus scikit-learn's log loss.
+All registered metrics together are held against that sort plus scikit-learn's log loss. Smooth ECE
+needs no sort: from arrays it may take 0.04 s of CPU.
 
 One thread: several would wait for each other, and the waiting counts as CPU time.
 """
@@ -25,6 +26,8 @@ MAX_TABLE_RATIO = 8.0
 TABLE_RATIO_AIM = 3.0
 # All registered metrics together take at most this many sorts and log losses of scikit-learn.
 MAX_ALL_RATIO = 6.0
+MAX_SMOOTH_SECONDS = 0.04
+SMOOTH = "smooth ECE, from arrays"
 
 
 def point_metrics(cells: ScoreCells) -> None:
@@ -59,6 +62,7 @@ def main() -> int:
         ),
         "table, weighted": lambda: point_metrics(ScoreCells.from_arrays(outcome, score, weight)),
         "every metric, from arrays": lambda: every_metric(ScoreCells.from_arrays(outcome, score)),
+        SMOOTH: lambda: metrics.smooth_calibration_error(outcome, score),
         "log_loss of scikit-learn": lambda: sklearn.metrics.log_loss(outcome, score),
         "ScoreCells.from_arrays": lambda: ScoreCells.from_arrays(outcome, score),
         "reliability_curve": lambda: reliability_curve(cells),
@@ -81,7 +85,10 @@ def main() -> int:
         f"promised: all {len(metrics.score_metrics())} metrics within {MAX_ALL_RATIO:g} x "
         f"(np.sort + scikit-learn's log loss), here {together:.2f}"
     )
-    return int(table > MAX_TABLE_RATIO) + int(together > MAX_ALL_RATIO)
+    seconds = ratios[SMOOTH] * sort
+    print(f"promised: {SMOOTH} within {MAX_SMOOTH_SECONDS:g} CPU s, here {seconds:.3f}")
+    missed = table > MAX_TABLE_RATIO, together > MAX_ALL_RATIO, seconds > MAX_SMOOTH_SECONDS
+    return sum(missed)
 
 
 if __name__ == "__main__":
