@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 import calib
 from calib.data.file_options import Columns
@@ -158,3 +159,31 @@ def test_new_scores_are_calibrated_by_their_log_odds():
     assert frame["calibrated"].to_numpy() == pytest.approx([0.0, *line, 1.0], abs=1e-12)
     with pytest.raises(ValueError, match="log_odds must be numbers, got nan"):
         fitted.predict([0.5], [np.nan])
+
+
+@pytest.mark.parametrize("certain", [False, True])
+def test_rows_of_a_matrix_that_the_log_loss_clips_are_counted(certain, texts):
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(300, 3))
+    y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    z *= 50.0
+    if certain:
+        z[0, y[0]] = -np.inf
+    rows = Predictions.from_arrays(y, log_odds=z)
+    below = log_softmax(z, axis=1)[np.arange(300), y]
+    clipped = below < np.log(np.finfo(float).eps)
+    assert clipped.sum() > 5
+    compared = calib.analyze(rows, {"methods": ()}).multiclass
+    (note,) = (note for note in compared.notes if "2.2e-16" in note)
+    # A score of 0 is counted as 2.2e-16.
+    loss = -np.where(np.isfinite(below), below, np.log(np.finfo(float).eps)).mean()
+    assert note.startswith(f"{clipped.sum()} rows")
+    assert note.endswith(f" {'at least ' if certain else ''}{loss:.4f}.")
+    assert calib.metrics.multiclass_log_loss(rows.outcome, rows.scores) < loss
+    texts(note)
+
+
+def test_no_row_is_counted_if_the_log_loss_clips_none():
+    rng = np.random.default_rng(5)
+    rows = Predictions.from_arrays(np.arange(90) % 3, log_odds=rng.normal(size=(90, 3)))
+    assert calib.analyze(rows, {"methods": ()}).multiclass.notes == ()

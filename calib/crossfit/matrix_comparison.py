@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -24,11 +25,14 @@ from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
+from calib.data.views import ScoreMatrix
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
 from calib.metrics.by_class import Classwise, class_table
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
+from calib.numerics.transforms import MACHINE_EPSILON
+from calib.text import number, plural
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
 
@@ -227,12 +231,12 @@ def compare(
     added, only this method is scored.
     """
     scored = {}
-    for number, (key, fitted) in enumerate(held_out.calibrators.items()):
+    for step, (key, fitted) in enumerate(held_out.calibrators.items()):
         if earlier and earlier.held_out.calibrators.get(key) is fitted:
             scored[key] = earlier.scored[key]
             continue
         label = CALIBRATORS[key].words(matrix=True)[0]
-        progress(number / len(held_out.calibrators), f"Scoring {label}")
+        progress(step / len(held_out.calibrators), f"Scoring {label}")
         scored[key] = _score(held_out, key)
     results = in_order(_results(held_out, scored, settings.confidence_level))
     unseen = _unseen_note(held_out.unseen, held_out.class_names)
@@ -244,7 +248,7 @@ def compare(
             held_out.top_label.cells().in_effective_rows().total_weight,
             len(held_out.class_names),
         ),
-        notes=(*unseen, *held_out.failures.values()),
+        notes=(*unseen, *_clipped_note(held_out.scored, results), *held_out.failures.values()),
         n_bins=N_BINS,
         confidence_level=settings.confidence_level,
         held_out=held_out,
@@ -264,6 +268,26 @@ def choose_for_classes(losses: Mapping[str, float], n_rows: float, n_classes: in
     ['uncalibrated', 'temperature', 'matrix']
     """
     return simplest_within((CLEAR_GAIN + CLEAR_GAIN_PER_CLASS * n_classes) / n_rows, losses)
+
+
+def _clipped_note(scored: ScoreMatrix, results: Mapping[str, MulticlassResult]) -> Iterator[str]:
+    """How many rows have a score that the log loss raises, and what it is without this."""
+    true = scored.scores[np.arange(len(scored.label)), scored.label]
+    clipped = np.flatnonzero(true < MACHINE_EPSILON)
+    if not len(clipped):
+        return
+    weight = np.ones(len(true)) if scored.weight is None else scored.weight
+    known = clipped[true[clipped] > 0.0]
+    # An exact sum does not depend on the order of the rows.
+    raised = math.fsum(weight[known] * np.log(MACHINE_EPSILON / true[known])) / math.fsum(weight)
+    loss = number(results["uncalibrated"].metrics["log_loss"].value + raised, 4)
+    is_least = "at least " if len(known) < len(clipped) else ""
+    verb = "has" if len(clipped) == 1 else "have"
+    yield (
+        f"{plural(len(clipped), 'row')} {verb} a score below 2.2e-16 for the true class. Log "
+        "losses raise such scores to 2.2e-16. Without this, the multiclass log loss of the "
+        f"uncalibrated scores is {is_least}{loss}."
+    )
 
 
 def _score(held_out: MatrixFits, key: str) -> Scored:
