@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import takewhile
 
 import shtab
 
@@ -75,6 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     commands = parser()
+    for word in takewhile(lambda word: word != "--", arguments):
+        # Before Python 3.13, argparse takes away the value, and leaves an empty list.
+        if word.startswith("--") and word.endswith("=--"):
+            commands.error(f"argument {word[:-3]}: the value `--` ends the options, give another.")
     given, hint = commands.parse_args(arguments), ""
     try:
         check_outputs(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Set
 from pathlib import Path
 
 from calib.cli.options import STANDARD_INPUT, Commands, add_command
@@ -17,8 +18,11 @@ EXAMPLES = """examples:
   calib verify map.sql
   calib verify map.sql --source map.json
 
+A guarded report is "consistent": its merged cells allow a range of each value. All other results
+are "pass" or "fail".
+
 exit status:
-  0  all numbers were reproduced
+  0  all numbers were reproduced, or are consistent
   1  a number differs (the first one is named), the file was changed, or another key signed it
   2  the file is neither a report nor an exported calibrator
 """
@@ -31,9 +35,9 @@ def add(commands: Commands) -> None:
         run,
         help="recompute a report, or write an exported calibrator again and compare",
         description="Recompute the numbers of a report from the counts that it "
-        "contains. Or write an exported calibrator again, compare the two texts, and run the new "
-        "one at test scores; the file itself is not run. One line on standard output gives the "
-        "result; standard error lists what is not verified.",
+        "contains, from its report.json. Or write an exported calibrator again, compare the two "
+        "texts, and run the new one at test scores; the file itself is not run. One line on "
+        "standard output gives the result; standard error lists what is not verified.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -56,6 +60,11 @@ def add(commands: Commands) -> None:
     )
 
 
+# A comparison has these entries, and no counts.
+COMPARISON = {"first", "second", "same_rows"}
+RENDERED = (".html", ".htm", ".md", ".zip")
+
+
 def run(given: argparse.Namespace) -> int:
     if given.file.name == STANDARD_INPUT:
         raise ValueError(
@@ -63,7 +72,18 @@ def run(given: argparse.Namespace) -> int:
             "calibrators as files, whose ending says what they are."
         )
     try:
-        if _is_report(given.file):
+        if given.file.suffix.lower() in RENDERED:
+            raise ValueError(
+                f"A report is verified as JSON, got {given.file.name}. Give the report.json that "
+                "was saved with it."
+            )
+        entries = _entries(given.file)
+        if entries >= COMPARISON:
+            raise ValueError(
+                f"{given.file.name} is a comparison of two reports, which has no counts: verify "
+                "the report.json of each."
+            )
+        if "analysis" in entries:
             verified = verify_report(given.file, signed_by=given.signed_by)
             for sentence in verified.not_verified:
                 tell(f"calib: not verified: {sentence}")
@@ -80,12 +100,12 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _is_report(path: Path) -> bool:
-    """Whether a file looks like a report: an exported calibrator has a form instead."""
+def _entries(path: Path) -> Set[str]:
+    """The names of the entries of a JSON file. A report has an analysis, a calibrator a form."""
     if path.suffix.lower() != ".json":
-        return False
+        return set()
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        return False  # The reader of exported calibrators describes the error.
-    return isinstance(data, dict) and "analysis" in data
+        return set()  # The reader of exported calibrators describes the error.
+    return data.keys() if isinstance(data, dict) else set()

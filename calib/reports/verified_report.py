@@ -12,7 +12,8 @@ from typing import Any
 
 from calib.distribution import __version__
 from calib.reports.contents.codec import ReportError, encode
-from calib.reports.contents.evidence import Evidence
+from calib.reports.contents.evidence import SLICE, TIME, Evidence
+from calib.reports.contents.structure import Parts
 from calib.reports.proof.expected_values import RELATED, expected
 from calib.reports.proof.recomputing import (
     ROUNDING,
@@ -24,7 +25,7 @@ from calib.reports.proof.recomputing import (
 )
 from calib.reports.proof.sealing import public_key, seal_problem, signer
 from calib.reports.report import Report, changed_settings, read_json, versions
-from calib.text import count, joined, quoted
+from calib.text import count, joined, listed, quoted
 
 # A value may lie beyond its range by this share of the larger end, because curves have nine digits.
 RELATIVE_SLACK = 1e-8
@@ -49,6 +50,11 @@ UNVERIFIED_KINDS = {
     r"^(analysis\.data|analysis\.warnings|parts)|^(?!analysis)": "names, texts and remarks",
     "": "other values",
 }
+
+
+UNSEEN_REMOVAL = (
+    "Whether decisions, a certificate, notes or warnings were removed: the counts do not show it."
+)
 
 
 class NotVerified(ReportError):
@@ -86,16 +92,16 @@ class VerifiedReport:
         """The result in words."""
         evidence = self.report.evidence
         if evidence.grade == "guarded":
-            how = "within what its merged cells allow"
-        elif not evidence.can_be_refitted or not self.same_versions:
-            how = f"to {ROUNDING:g}"
+            # Merged cells allow a range of values, so nothing is reproduced exactly.
+            result = (
+                f"consistent: {self.n_verified:,} values are within what its merged cells allow"
+            )
         else:
-            how = "to the last bit"
+            is_exact = evidence.can_be_refitted and self.same_versions
+            how = "to the last bit" if is_exact else f"to {ROUNDING:g}"
+            result = f"pass: {self.n_verified:,} values recomputed, equal {how}"
         signed = f"signed by {self.signer}" if self.signer else "not signed"
-        return (
-            f"pass: {self.n_verified:,} values recomputed, equal {how}; "
-            f"{self.n_not_verified:,} not verified; sealed, {signed}"
-        )
+        return f"{result}; {self.n_not_verified:,} not verified; sealed, {signed}"
 
 
 def verify_report(
@@ -116,8 +122,9 @@ def verify_report(
     Raises
     ------
     NotVerified
-        If a number, a band or the kind of the verdict differs (the message names it), the seal is
-        broken, or another key signed.
+        If a number, a band or the kind of the verdict differs, or a method, slices or periods of
+        the counts are not in the report (the message names it), the seal is broken, or another key
+        signed.
     ReportError
         If the report cannot be read.
 
@@ -127,8 +134,8 @@ def verify_report(
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("platt",)})
     >>> text = calib.report(analysis).json()
-    >>> verify_report(text).sentence[:5]
-    'pass:'
+    >>> verify_report(text).sentence[:11]
+    'consistent:'
     >>> verify_report(text.replace('"n_positive": 891', '"n_positive": 890'))
     Traceback (most recent call last):
     ...
@@ -139,6 +146,7 @@ was made. analysis.data.n_positive is 890; the cells give 891.
     report = Report.open_json(data)
     evidence = report.evidence
     sentences = [seal_problem(data, report.seal), _other_signer(report, signed_by)]
+    sentences.append(_removed(report))
     printed = encode(report)
     try:
         values = ReportValues.of(report, evidence, printed)
@@ -154,9 +162,28 @@ was made. analysis.data.n_positive is 890; the cells give 891.
         signer=signer(report.seal),
         n_verified=len(values.leaves) - len(values.unverified),
         n_not_verified=len(values.unverified),
-        not_verified=(*evidence.needs_rows, values.not_verified),
+        not_verified=(*evidence.needs_rows, values.not_verified, UNSEEN_REMOVAL),
         same_versions=dict(report.versions) == versions(),
     )
+
+
+def _removed(report: Report) -> str:
+    """A sentence that names what the counts have and the report does not show, or ""."""
+    evidence, parts = report.evidence, report.parts or Parts()
+    shown = {SLICE.format(i) for i in range(len(parts.slices))}
+    shown |= set() if parts.periods is None else {TIME}
+    names = {
+        key: quoted(key) for key in dict.fromkeys(part.model for part in evidence.methods.parts)
+    }
+    removed = [
+        f"the method {name}" for key, name in names.items() if key not in report.analysis.methods
+    ]
+    for column in evidence.columns:
+        if column not in shown:
+            values = dict.fromkeys(p.value for p in evidence.methods.parts if p.column == column)
+            kind = "periods" if column == TIME else "slices"
+            removed.append(f"the {kind} {listed(list(values), 3)}")
+    return f"Not in the report, although its counts have it: {joined(removed)}." if removed else ""
 
 
 def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:

@@ -61,6 +61,8 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
         (("check", "x.csv", "--max-ks", "nan"), "at least 0 and at most 1, got 'nan'."),
         (("check", "x.csv", "--max-ks", "-1"), "at least 0 and at most 1, got '-1'."),
         (("check", "x.csv", "--max-ks", "low"), "at least 0 and at most 1, got 'low'."),
+        (("monitor", "check", "--name=--"), "argument --name: the value `--` ends the options"),
+        (("report", "x.csv", "-o", "r.json", "--score=--"), "argument --score: the value `--`"),
         (("check", "x.csv", "--max-k", "1"), "unrecognized arguments: --max-k"),
         (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "invalid choice: 'magic'"),
         (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "invalid int value: 'many'"),
@@ -187,11 +189,24 @@ def test_what_is_verified_can_come_from_standard_input(run, folder, tmp_path, mo
     piped(monkeypatch, (tmp_path / "report.json").read_bytes())
     done = run("verify", "-")
     assert (done.status, done.out) == (0, expected.out)
-    assert done.out.startswith("pass: ")
+    assert done.out.startswith("consistent: ")
     piped(monkeypatch, b"SELECT 1")
     done = run("verify", "-")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("calib: Standard input must be a report, or a calibrator as JSON.")
+
+
+def test_verify_says_what_is_no_report_as_json(run, tmp_path):
+    comparison = tmp_path / "both.json"
+    assert run("compare", KEPT, KEPT, "-o", comparison).status == 0
+    done = run("verify", comparison)
+    assert (done.status, done.out) == (2, "")
+    assert "both.json is a comparison of two reports, which has no counts" in done.err
+    for name in ("report.html", "report.md", "report.zip"):
+        (tmp_path / name).write_text("x")
+        done = run("verify", tmp_path / name)
+        assert (done.status, done.out) == (2, "")
+        assert f"A report is verified as JSON, got {name}." in done.err
 
 
 @pytest.mark.parametrize("name", common_first(["scores.csv", "scores.parquet"], ["scores.csv"]))

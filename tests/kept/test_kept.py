@@ -62,7 +62,16 @@ def test_no_kept_file_was_edited_added_or_removed(version):
 @pytest.mark.parametrize("path", [*REPORTS, *EXPORTS], ids=of)
 def test_a_kept_file_is_verified(path, capsys):
     status = main(["verify", str(path)])
-    assert (status, capsys.readouterr().out[:6]) == (0, "pass: ")
+    assert (status, capsys.readouterr().out.partition(":")[0]) == (0, result_of(path))
+
+
+def result_of(path: Path) -> str:
+    """Guarded reports have merged cells, which allow a range of each value."""
+    return (
+        "consistent"
+        if path in REPORTS and Report.open(path).evidence.grade == "guarded"
+        else "pass"
+    )
 
 
 def test_kept_reports_are_verified_after_the_program_is_reworded(monkeypatch, capsys):
@@ -80,7 +89,7 @@ def test_kept_reports_are_verified_after_the_program_is_reworded(monkeypatch, ca
     assert again.recommendation.sentence == "Do it."
     for path in REPORTS:
         status = main(["verify", str(path)])
-        assert (status, capsys.readouterr().out[:6]) == (0, "pass: ")
+        assert (status, capsys.readouterr().out.partition(":")[0]) == (0, result_of(path))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
