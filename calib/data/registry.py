@@ -69,17 +69,23 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return self._own
 
     def _add_installed(self) -> None:
+        attributes = vars(importlib.import_module(self._package))
+        # Only such a package offers its entries as attributes.
+        taken = attributes.keys() if "__getattr__" in attributes else set()
         for point in entry_points(group=self._package):
+            before, problem = set(self._own), ""
             try:
                 point.load()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 # An error in an installed package must not make calib unusable.
+                words = f"it calls sys.exit({error})" if isinstance(error, SystemExit) else error
+                problem = f"could not add its {self._kind} {point.name!r}: {words}"
+            if hidden := sorted((self._own.keys() - before) & taken):
+                name = f"{self._package}.{hidden[0]}"
+                problem = f"adds a {self._kind} that {name} does not give: the name is taken"
+            if problem:
                 package = point.dist.name if point.dist else point.value
-                warnings.warn(
-                    f"The package {package} could not add its {self._kind} {point.name!r}: {error}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+                warnings.warn(f"The package {package} {problem}", RuntimeWarning, stacklevel=2)
 
     def __getitem__(self, key: str) -> Entry:
         try:

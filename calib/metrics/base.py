@@ -298,6 +298,10 @@ TypeError
 """
 SECTIONS = ("Parameters", "Returns", "Raises", "See Also", "References", "Examples")
 SECTION = re.compile(rf"^({'|'.join(SECTIONS)})\n-+\n", re.MULTILINE)
+# Columns of tables that are no metric, and those beside each metric.
+TABLE_COLUMNS = re.compile(
+    r"method|distinct|mce|slope|ece_(uniform|quantile)|\w+_(low|high|diff|noise_floor)"
+)
 METRICS: Registry[Metric] = Registry("metric", "calib.metrics")
 
 
@@ -371,6 +375,10 @@ def metric(label: str, **declared: Any) -> Register:
     def register(
         compute: Callable[Concatenate[Problem, Parameters], Result], /
     ) -> PublicMetric[Problem, Parameters, Result]:
+        if TABLE_COLUMNS.fullmatch(compute.__name__):
+            raise ValueError(
+                f"The metric {compute.__name__!r} needs another name: tables have this column."
+            )
         entry = Metric(compute.__name__, label, compute, **declared)
         METRICS.add(entry.key, entry)
 
