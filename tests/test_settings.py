@@ -1,6 +1,9 @@
+import numpy as np
 import pytest
 
-from calib.crossfit.settings import Settings
+from calib.analysis import analyze
+from calib.crossfit.settings import MIN_LEVEL_MARGIN, Settings
+from calib.data.predictions import Predictions
 
 
 @pytest.mark.parametrize(
@@ -17,11 +20,23 @@ from calib.crossfit.settings import Settings
         {"epsilon": 1e-300},
         {"methods": ("plat",)},
         {"epsilon_rule": "lucena"},
+        {"confidence_level": 1.0 - 1e-16},
+        {"confidence_level": 1e-300},
     ],
 )
 def test_a_value_out_of_range_is_refused(changes, texts):
     with texts.raises(ValueError):
         Settings(**changes)
+
+
+@pytest.mark.parametrize("level", [MIN_LEVEL_MARGIN, 1.0 - MIN_LEVEL_MARGIN])
+def test_the_extreme_levels_have_finite_intervals(level):
+    rng = np.random.default_rng(0)
+    score = rng.random(300)
+    rows = Predictions.from_arrays(rng.random(300) < score, score)
+    settings = Settings(methods=("platt",), confidence_level=level, band="simultaneous")
+    table = analyze(rows, settings).table().select_dtypes("number")
+    assert np.isfinite(table.loc["platt"].to_numpy(dtype=float)).all()
 
 
 @pytest.mark.parametrize("changes", [{"seed": 1.5}, {"n_bins": 15.5}, {"n_folds": "5"}])

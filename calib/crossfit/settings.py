@@ -18,6 +18,8 @@ Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
 # The splitters of scikit-learn accept no larger seed.
 MAX_SEED = 2**32 - 1
+# Bands of several bins and tests divide what is missing to 1 among them.
+MIN_LEVEL_MARGIN = 1e-9
 DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline", "stack")
 
 
@@ -103,7 +105,7 @@ class Settings:
         _check_between("seed", self.seed, 0, MAX_SEED)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        check_level(self.confidence_level)
+        check_level(self.confidence_level, MIN_LEVEL_MARGIN)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

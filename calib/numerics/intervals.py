@@ -13,11 +13,19 @@ from calib.numerics.argument_kinds import check_kinds
 from calib.numerics.arrays import FloatArray
 
 
-def check_level(confidence_level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
+def check_level(confidence_level: float, margin: float = 1e-15) -> None:
+    """Refuse a confidence level outside (0, 1), or nearer to its ends than a margin.
+
+    With a smaller margin, the half of what is missing to 1 is lost by rounding.
+    """
     check_kinds(check_level, {"confidence_level": confidence_level})
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+    if not margin <= confidence_level <= 1.0 - margin:
+        raise ValueError(
+            f"confidence_level must be at least {margin:g} away from 0 and from 1, got "
+            f"{confidence_level}."
+        )
 
 
 def upper_end(confidence_level: float) -> float:

@@ -73,7 +73,7 @@ def joined(rng: random.Random, lines: list[bytes]) -> list[bytes]:
 @_lines
 def mixed(rng: random.Random, lines: list[bytes]) -> list[bytes]:
     """Lines in another encoding, as several files in one have."""
-    first, last = sorted(rng.sample(range(1, len(lines) + 1), 2))
+    first, last = sorted(rng.choices(range(1, len(lines) + 1), k=2))
     encoding = rng.choice(["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "cp1252", "utf-32"])
     text = b"".join(lines[first:last]).decode(errors="replace").replace("o", "ö")
     other = text.encode(encoding, "replace")
