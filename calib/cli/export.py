@@ -44,7 +44,7 @@ def add(commands: options.Commands) -> None:
         help=f"the calibrator: {', '.join(CALIBRATORS)} (default: the recommended one)",
     )
     made.add_argument("--dialect", choices=DIALECTS, help="SQL dialect (default: duckdb)")
-    made.add_argument("--table", default="scores", help="table of the query (default: %(default)s)")
+    made.add_argument("--table", default="scores", help=f"{options.TABLE} (default: %(default)s)")
     made.add_argument(
         "--column",
         action="append",

@@ -43,6 +43,10 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 # Each of these arguments names a file to read. If it is "-", that is standard input.
 INPUTS = ("predictions", "test", "first", "second", "file", "sources", "judged", "gold")
 STANDARD_INPUT = "standard-input"
+TABLE = (
+    "table of the query, with its schema, such as lake.scores; a part of the name that contains a "
+    "dot is written in double quotes"
+)
 WORDS = ("title", "author", "note")
 # Some readers recognise a file by its suffix, which follows from the first bytes.
 SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}

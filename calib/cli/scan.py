@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import Commands, add_columns, add_command, add_output
+from calib.cli.options import TABLE, Commands, add_columns, add_command, add_output
 from calib.cli.predictions import doubts_printed, with_options
 from calib.cli.streams import save_each, tell
 from calib.data.aggregate import Aggregate
@@ -69,7 +69,7 @@ def add(commands: Commands) -> None:
     query.add_argument(
         "--dialect", choices=DIALECTS, required=True, help="SQL dialect of the warehouse"
     )
-    query.add_argument("--table", metavar="NAME", required=True, help="table, with its schema")
+    query.add_argument("--table", metavar="NAME", required=True, help=TABLE)
     add_columns(query, OF_QUERY)
 
 

@@ -36,8 +36,8 @@ def add(commands: Commands) -> None:
         help="recompute a report, or write an exported calibrator again and compare",
         description="Recompute the numbers of a report from the counts that it "
         "contains, from its report.json. Or write an exported calibrator again, compare the two "
-        "texts, and run the new one at test scores; the file itself is not run. One line on "
-        "standard output gives the result; standard error lists what is not verified.",
+        "texts, and run the text at test scores if they are equal. One line on standard output "
+        "gives the result; standard error lists what is not verified.",
         epilog=EXAMPLES,
     )
     parser.add_argument(

@@ -45,14 +45,16 @@ class Condition:
         if not is_day:
             raise ExportError(f"since must be a day such as 2026-05-01, got {self.since!r}.")
         for text in (self.time, self.column, self.value):
-            # Databases differ in how a quote or a backslash is written within a text.
-            if not text.isprintable() or set("'\\") & set(text):
+            if not text.isprintable():
                 raise ExportError(
-                    "The column and the value of a condition must be of printable characters "
-                    f"without a quote and a backslash, got {text!r}."
+                    "The column and the value of a condition must be of printable characters, got "
+                    f"{text!r}."
                 )
-        if not self.time:
-            raise ExportError("A condition needs a column of dates, got none.")
+        if not self.time or self.time == self.column:
+            raise ExportError(
+                "A condition needs a column of dates, and another one for the value, got "
+                f"{self.time!r} and {self.column!r}."
+            )
 
     @property
     def words(self) -> str:

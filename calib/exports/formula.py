@@ -12,7 +12,8 @@ from calib.calibrators.forms import Operations
 
 # An expression has the rank of its last operation; higher ranks bind more tightly.
 CHOICE, COMPARISON, SUM, PRODUCT, ATOM = range(5)
-VARIABLE = re.compile(r"[a-z_][a-z0-9_]*(\[\d+\])?")  # Entries of lists are variables too.
+# Entries of lists are variables too, and names in the quotes of a database.
+VARIABLE = re.compile(r"""["`\[]?[A-Za-z_]\w*["`\]]?(\[\d+\])?""")
 MAX_POWER = 700.0  # Beyond it e^x overflows, and e^-x becomes 0.
 
 

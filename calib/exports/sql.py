@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,6 +19,8 @@ from calib.exports.formula import Language, Text, polynomial
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
+from calib.sql_names import identifier, quoted, table_of, text_of, unused_prefix
+from calib.text import quoted as quotation
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,7 +33,6 @@ class Engine:
     name: str
     double: str = "DOUBLE"
     cast: str = "CAST({name} AS {double})"
-    quotes: tuple[str, str] = ('"', '"')  # Names stand between them.
     # A table of constants is VALUES, VALUES without names of columns, or UNION ALL.
     constants: Literal["values", "unnamed", "union"] = "values"
     log: str = "LN"
@@ -44,25 +44,21 @@ class Engine:
     materialized: bool = False
 
 
-BACKTICKS = ("`", "`")
 DIALECTS: Mapping[str, Engine] = {
     "duckdb": Engine("DuckDB"),
     "postgres": Engine("PostgreSQL", "FLOAT8", strict=True, materialized=True),
     "sqlite": Engine("SQLite", "REAL", constants="unnamed", greatest="MAX", materialized=True),
-    "spark": Engine("Spark SQL", quotes=BACKTICKS),
-    "databricks": Engine("Databricks", quotes=BACKTICKS),
-    "bigquery": Engine("BigQuery", "FLOAT64", quotes=BACKTICKS, constants="union"),
+    "spark": Engine("Spark SQL"),
+    "databricks": Engine("Databricks"),
+    "bigquery": Engine("BigQuery", "FLOAT64", constants="union"),
     "snowflake": Engine("Snowflake"),
     "redshift": Engine("Redshift", "FLOAT8", constants="union", strict=True),
     "trino": Engine("Trino"),
     "clickhouse": Engine("ClickHouse", "Nullable(Float64)", "{name}::{double}", constants="union"),
-    "tsql": Engine("SQL Server", "FLOAT", quotes=("[", "]"), log="LOG"),
-    "mysql": Engine("MySQL", quotes=BACKTICKS, constants="union"),
+    "tsql": Engine("SQL Server", "FLOAT", log="LOG"),
+    "mysql": Engine("MySQL", constants="union"),
 }
 INSTALLED_DIALECTS = ("duckdb", "sqlite")  # Their engines are always installed.
-PLAIN_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
-# A line may be broken between tokens; names and strings in quotes are one token.
-TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|\[[^\]]*\]|[^\s"`'])+""")
 MAX_LINE_LENGTH = 100
 MAX_CASES = 64  # More pieces, and curved ones, are a table that is joined by the piece's number.
 MAX_BRANCHES = 10  # Larger CASEs are nested, so that a row passes few comparisons.
@@ -89,11 +85,35 @@ class Choices:
     columns: tuple[str, ...] = ("score",)  # There is one column of scores, or one per class.
     condition: Condition | None = added(None)  # Other rows keep their score.
 
+    def name(self, name: str) -> str:
+        """A name in the quotes of the dialect."""
+        return quoted(identifier(name, self.dialect), self.dialect)
+
     @property
-    def outputs(self) -> tuple[str, ...]:
-        if len(self.columns) == 1:
-            return ("calibrated",)
-        return tuple(f"calibrated_{name}" for name in self.columns)
+    def source(self) -> exp.Table:
+        return table_of(self.table, self.dialect)
+
+    @property
+    def given(self) -> dict[exp.Identifier, str]:
+        """The columns that are read: of scores, and those of the condition with their values."""
+        columns = dict.fromkeys(self.columns, "")
+        columns |= {} if self.condition is None else self.condition.example
+        return {identifier(name, self.dialect): value for name, value in columns.items()}
+
+    @property
+    def prefix(self) -> str:
+        """The names of steps and helper columns begin with this."""
+        return unused_prefix([self.source.name, *(column.name for column in self.given)])
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the calibrated columns, which the query does not read."""
+        inputs = [column.name for column in self.given]
+        names = [f"calibrated_{name}" for name in inputs[: len(self.columns)]]
+        names = names if len(names) > 1 else ["calibrated"]
+        while {name.casefold() for name in names} & {name.casefold() for name in inputs}:
+            names = [f"{name}_" for name in names]
+        return names
 
 
 class Sql(Language):
@@ -106,11 +126,14 @@ class Sql(Language):
         self.line = "\n" if len(choices.columns) == 1 else " "
         self.engine = DIALECTS[choices.dialect]
         self.log_name, self.greatest_name = self.engine.log, self.engine.greatest  # type: ignore[misc]
-        self.choices = choices
+        self.choices, self.prefix = choices, choices.prefix
         self.selects: list[str] = []
-        self._source = quoted(choices.table, choices.dialect)
+        self._source = quoted(choices.source, choices.dialect)
         self._joins: list[str] = []
         self._used: dict[str, int] = {}
+
+    def step(self, number: int) -> str:
+        return self.choices.name(f"{self.prefix}{number}")
 
     def number(self, value: float) -> str:
         return e_notation(value)
@@ -118,12 +141,13 @@ class Sql(Language):
     def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
         aliases = [self._unused(name, only=len(columns) == 1) for _ in columns]
         self.selects.append(self.select(columns, aliases))
-        self._source, self._joins = f"calib_{len(self.selects)}", []
+        self._source, self._joins = self.step(len(self.selects)), []
         return [self.atom(alias) for alias in aliases]
 
-    def _unused(self, name: str, *, only: bool) -> str:
+    def _unused(self, name: str, *, only: bool = True) -> str:
         number = self._used[name] = self._used.get(name, 0) + 1
-        return f"calib_{name}" if only and number == 1 else f"calib_{name}{number}"
+        unused = name if only and number == 1 else f"{name}{number}"
+        return self.choices.name(f"{self.prefix}{unused}")
 
     def select(self, columns: Sequence[Text], names: Sequence[str]) -> str:
         """All columns of the SELECT before, and new ones."""
@@ -152,7 +176,7 @@ class Sql(Language):
 
     def score(self, column: str, limits: tuple[float, float], ends: tuple[float, float]) -> Text:
         """The column as a double within the ends, or NULL if it is not a score."""
-        name = quoted(column, self.choices.dialect)
+        name = self.choices.name(column)
         value = self.engine.cast.format(name=name, double=self.engine.double)
         # SQLite casts text that is not a number to 0, which is not equal to the text.
         branches = [(f"{value} <> {name}", "NULL")] if self.choices.dialect == "sqlite" else []
@@ -166,6 +190,17 @@ class Sql(Language):
         branches += [(f"{value} BETWEEN {low} AND {high}", value)]
         cases = " ".join(f"WHEN {condition} THEN {result}" for condition, result in branches)
         return self.atom(f"CASE {cases} END")
+
+    def where(self, condition: Condition, inside: str, outside: str) -> str:
+        """The calibrated score of the rows of a condition, and the score of all others."""
+        name, dialect = self.choices.name, self.choices.dialect
+        first = text_of(condition.since, dialect)
+        # SQLite has no dates. Its text of dates has the order of time.
+        first = first if dialect == "sqlite" else f"CAST({first} AS DATE)"
+        terms = [f"{name(condition.time)} >= {first}"]
+        if condition.column:
+            terms.append(f"{name(condition.column)} = {text_of(condition.value, dialect)}")
+        return f"CASE WHEN {' AND '.join(terms)} THEN {inside} ELSE {outside} END"
 
     def pieces(self, pieces: Pieces, x: Text) -> Text:
         (x,) = self.let("x", x)
@@ -205,15 +240,15 @@ class Sql(Language):
         n, powers = pieces.coefficients.shape
         tree = self._cases(pieces, x, [str(i) for i in range(n)])
         (number,) = self.let("piece", self.atom(f"CASE WHEN {x} IS NOT NULL THEN {tree} END"))
-        table = f"calib_table{number.text.removeprefix('calib_piece')}"
-        names = ["piece", "start", *(f"c{d}" for d in range(powers))]
+        table = self._unused("table")
+        names = [*map(self.choices.name, ["piece", "start", *(f"c{d}" for d in range(powers))])]
         rows = np.column_stack([pieces.centers, pieces.coefficients]).tolist()
         constants = [[str(i), *map(self.number, row)] for i, row in enumerate(rows)]
         # The first row sets the types of the columns.
         if self.engine.strict:
             constants[0][1:] = [f"CAST({c} AS {self.engine.double})" for c in constants[0][1:]]
         listed = self._constants(table, names, constants)
-        self._joins.append(f"LEFT JOIN {listed}\nON {table}.piece = {number}")
+        self._joins.append(f"LEFT JOIN {listed}\nON {table}.{names[0]} = {number}")
         start, *coefficients = (self.atom(f"{table}.{name}") for name in names[1:])
         return self.let("y", polynomial(coefficients, x - start if powers > 1 else x))[0]
 
@@ -235,12 +270,16 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         raise ExportError("SQL needs a name for the table and for every column, got an empty one.")
     if not all(name.isprintable() for name in (choices.table, *choices.columns)):
         raise ExportError("Names in SQL must be of printable characters: name them by columns.")
-    if len({column.casefold() for column in choices.columns}) < len(choices.columns):
+    n_columns = len(choices.columns) + len(choices.condition.example if choices.condition else ())
+    if len({column.name.casefold() for column in choices.given}) < n_columns:
         raise ExportError(
             "SQL does not distinguish upper and lower case: name the columns of the scores by "
             "columns, or on the command line by --column."
         )
-    do, limits = Sql(choices), conversion.limits
+    try:
+        do, limits = Sql(choices), conversion.limits
+    except ValueError as error:
+        raise ExportError(str(error)) from None
     if isinstance(form, Form):
         plain = conversion == Conversion()
         ends = form.ends if plain else limits
@@ -248,39 +287,29 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         result = form.finish(do, form.of(do, s)) if plain else conversion.calibrated(form, do, s)
         results = [result]
         if choices.condition is not None:
-            results = [do.atom(_where(choices.condition, choices.dialect, str(results[0]), str(s)))]
+            results = [do.atom(do.where(choices.condition, str(results[0]), str(s)))]
     else:
         given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
         results = list(form(do, conversion.of_row(do, given)))
-    last = do.select(results, [quoted(name, choices.dialect) for name in choices.outputs])
+    last = do.select(results, [*map(choices.name, choices.outputs)])
     # One score is a short formula, for which a stored copy of the table would be slower.
     hint = " MATERIALIZED" if do.engine.materialized and len(choices.columns) > 1 else ""
-    parts = ",\n".join(f"calib_{i} AS{hint} ({select})" for i, select in enumerate(do.selects, 1))
-    query = f"WITH {parts}\n{last};"
-    return query if do.line == " " else "\n".join(map(_filled, query.splitlines()))
+    steps = (f"{do.step(i)} AS{hint} ({text})" for i, text in enumerate(do.selects, 1))
+    query = "WITH " + ",\n".join(steps) + f"\n{last};"
+    if do.line == " ":
+        return query
+    return "\n".join(_filled(line, choices.dialect) for line in query.splitlines())
 
 
-def _where(condition: Condition, dialect: str, inside: str, outside: str) -> str:
-    """The calibrated score of the rows of a condition, and the score of all others."""
-    first = f"'{condition.since}'"
-    # SQLite has no dates. Its text of dates has the order of time.
-    first = first if dialect == "sqlite" else f"CAST({first} AS DATE)"
-    terms = [f"{quoted(condition.time, dialect)} >= {first}"]
-    if condition.column:
-        value = condition.value.replace("'", "''")
-        terms.append(f"{quoted(condition.column, dialect)} = '{value}'")
-    return f"CASE WHEN {' AND '.join(terms)} THEN {inside} ELSE {outside} END"
-
-
-def _filled(line: str) -> str:
+def _filled(line: str, dialect: str) -> str:
     """Break a long line, before the WHEN of a CASE if possible.
 
     A row of a table stays on one line.
     """
-    if line.startswith(("(", "UNION")):
+    if line.startswith(("(", "UNION")) or len(line) < MAX_LINE_LENGTH:
         return line
     parts: list[str] = []
-    for clause in _split(TOKEN.findall(line), "WHEN", "ELSE"):
+    for clause in _split(_words(line, dialect), "WHEN", "ELSE"):
         for tokens in [clause] if _fits(clause) else _split(clause, "THEN"):
             parts += [" ".join(tokens)] if _fits(tokens) else tokens
     lines = [parts[0]]
@@ -290,6 +319,19 @@ def _filled(line: str) -> str:
         else:
             lines.append(f"  {part}")
     return "\n".join(lines)
+
+
+def _words(line: str, dialect: str) -> list[str]:
+    """What stands between blanks; a name or a text in quotes is not divided."""
+    import sqlglot
+
+    words, end = [""], -1
+    for token in sqlglot.tokenize(line, read=dialect):
+        if token.start > end + 1:
+            words.append("")
+        words[-1] += line[token.start : token.end + 1]
+        end = token.end
+    return words
 
 
 def _split(tokens: list[str], *words: str) -> list[list[str]]:
@@ -302,61 +344,96 @@ def _fits(tokens: list[str]) -> bool:
     return len(" ".join(tokens)) <= MAX_LINE_LENGTH - 2
 
 
-def quoted(name: str, dialect: str = "duckdb") -> str:
-    """A table or column name, quoted if it must be.
+def changed_line(text: str, fresh: str, dialect: str) -> int:
+    """The first line of a query with another word than the query that is written now, or 0.
 
-    >>> quoted("score"), quoted("My score"), quoted("My score", "tsql")
-    ('score', '"My score"', '[My score]')
+    The layout, and the case and the quotes of names, can differ: earlier versions wrote quotes only
+    around some names. Those that left out the quotes of a reserved word do not run.
     """
-    first, last = DIALECTS[dialect].quotes
-    return name if PLAIN_NAME.fullmatch(name) else first + name.replace(last, last * 2) + last
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import TokenError
+    from sqlglot.tokens import TokenType
+
+    reserved = {
+        word.casefold()
+        for name in DIALECTS
+        for word in Dialect.get_or_raise(name).generator_class.RESERVED_KEYWORDS
+    }
+    try:
+        words, expected = (Dialect.get_or_raise(dialect).tokenize(query) for query in (text, fresh))
+    except TokenError as error:
+        raise ExportError(f"The query was changed: {error}. Export it again.") from None
+    for word, other in zip_longest(words, expected):
+        if word is None or other is None or word.comments != other.comments:
+            return int((word or other).line)
+        same = (word.token_type, word.text) == (other.token_type, other.text)
+        if not same and other.token_type == TokenType.IDENTIFIER:
+            name, is_bare = word.text.casefold(), text[word.start : word.end + 1] == word.text
+            allowed = word.token_type == TokenType.IDENTIFIER or (is_bare and name not in reserved)
+            same = allowed and name == other.text.casefold()
+        if not same:
+            return int(word.line)
+    return 0
 
 
 def run(text: str, scores: FloatArray, choices: Choices) -> FloatArray:
-    """Run the query for each row: SQLite's by SQLite, all others by DuckDB."""
-    if choices.dialect == "sqlite":
-        return _run_sqlite(text, scores, choices)
-    query = text if choices.dialect == "duckdb" else read_as_duckdb(text, choices.dialect)
-    return _run_duckdb(query, scores, choices)
+    """Run the query for each row: SQLite's by SQLite, all others by DuckDB.
+
+    Raises ExportError if the engine cannot run it.
+    """
+    import duckdb
+    import sqlglot
+
+    source, dialect = choices.source, choices.dialect
+    if source.db:
+        # The table of the test is in no schema.
+        whole, alone = (f"FROM {quoted(name, dialect)}" for name in (source, source.this))
+        text = text.replace(whole, alone, 1)
+    try:
+        return (_run_sqlite if dialect == "sqlite" else _run_duckdb)(text, scores, choices)
+    except (duckdb.Error, sqlite3.Error, sqlglot.errors.SqlglotError) as error:
+        name = "SQLite" if dialect == "sqlite" else "DuckDB"
+        reason = str(error).partition("\n")[0]
+        raise ExportError(
+            f"{name} cannot run the query for {DIALECTS[dialect].name}. It says "
+            f"{quotation(reason, 200)}. Choose other names of the table and its columns."
+        ) from error
 
 
 def _run_duckdb(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
     import duckdb
     import pandas as pd
 
-    frame = pd.DataFrame(dict(zip(choices.columns, np.atleast_2d(scores.T), strict=True)))
-    frame["calib_row"] = np.arange(len(frame))
-    for name, value in _example(choices).items():
-        frame[name] = value
+    if choices.dialect != "duckdb":
+        query = read_as_duckdb(query, choices.dialect)
+    given, n, row = choices.given, len(choices.columns), f"{choices.prefix}row"
+    columns = [*np.atleast_2d(scores.T), *[*given.values()][n:]]
+    names = [column.name for column in given]
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    frame[row] = np.arange(len(frame))
     if choices.condition is not None:
-        frame[choices.condition.time] = pd.Timestamp(choices.condition.since)
+        frame[names[n]] = pd.to_datetime(frame[names[n]])
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
-        connection.register("calib_given", frame)
-        connection.execute(f"CREATE TABLE {quoted(choices.table)} AS SELECT * FROM calib_given")
-        rows_of_query = connection.execute(query).df().sort_values("calib_row")
-    n = len(choices.columns)
+        connection.from_df(frame).create(quoted(choices.source.this, "duckdb"))
+        rows_of_query = connection.execute(query).df().sort_values(row)
     return rows_of_query.iloc[:, -n:].to_numpy(np.float64).reshape(scores.shape)
 
 
 def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
-    table, n = quoted(choices.table), len(choices.columns)
+    given, n, table = choices.given, len(choices.columns), quoted(choices.source.this, "sqlite")
+    row, example = choices.name(f"{choices.prefix}row"), [*choices.given.values()][n:]
+    names = [quoted(column, "sqlite") for column in given]
+    columns = [f"{name} {'REAL' if i < n else 'TEXT'}" for i, name in enumerate(names)]
     with closing(sqlite3.connect(":memory:")) as connection:
-        columns = ", ".join(f"{quoted(c)} REAL" for c in choices.columns)
-        example = _example(choices)
-        texts = "".join(f", {quoted(name)} TEXT" for name in example)
-        connection.execute(f"CREATE TABLE {table} ({columns}, calib_row INTEGER{texts})")
-        rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
-        places = ", ".join("?" * (n + 1 + len(example)))
-        filled = [[*row, *example.values()] for row in rows]
-        connection.executemany(f"INSERT INTO {table} VALUES ({places})", filled)
+        connection.execute(f"CREATE TABLE {table} ({row} INTEGER, {', '.join(columns)})")
+        marks = ", ".join("?" * (1 + len(names)))
+        filled = [
+            [i, *numbers, *example] for i, numbers in enumerate(scores.reshape(-1, n).tolist())
+        ]
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", filled)
         rows_of_query = connection.execute(query).fetchall()
-    rows_of_query.sort(key=lambda row: row[n])
+    rows_of_query.sort()
     return np.array([row[-n:] for row in rows_of_query], dtype=np.float64).reshape(scores.shape)
-
-
-def _example(choices: Choices) -> dict[str, str]:
-    """Columns with which every row is calibrated."""
-    return {} if choices.condition is None else choices.condition.example
 
 
 def computes_in_sqlite() -> bool:

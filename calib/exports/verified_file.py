@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from calib.distribution import __version__
-from calib.exports import onnx_file
+from calib.exports import onnx_file, sql
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
 from calib.exports.file_formats import (
     NOTE,
@@ -86,10 +86,11 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
 
 
 def verify(path: str | Path, source: str | Path | None = None) -> Verified:
-    """Check that an exported file is what calib writes for its calibrator, and run that.
+    """Check that an exported file is what calib writes for its calibrator, and run it.
 
-    The file is not run. Its text is written again from its last line, or from the JSON file, and
-    must be equal, character by character. The new text is then run at the test scores.
+    Its text is written again from its last line, or from the JSON file, and must be equal,
+    character by character. A query of an earlier version must have the same words: layout and the
+    quotes of names can differ. Only then it is run at the test scores.
 
     Parameters
     ----------
@@ -174,11 +175,18 @@ def _compared(content: bytes, target: Target, note: Note, exported: ExportedCali
     if fresh != content:
         if target.key == "onnx":
             raise ExportError("The model was changed: calib writes another one. Export it again.")
-        lines = zip(fresh.splitlines(), content.splitlines(), strict=False)
-        place = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(fresh.splitlines()))
-        raise ExportError(
-            f"Line {place} was changed: calib {__version__} writes another line for this "
-            "calibrator. Export it again."
-        )
-    run = run_at_test_scores(exported, target, choices, fresh)
+        if place := _changed_line(content, fresh, target, choices.dialect):
+            raise ExportError(
+                f"Line {place} was changed, or is of an earlier version that wrote it wrongly: "
+                f"calib {__version__} writes another line for this calibrator. Export it again."
+            )
+    run = run_at_test_scores(exported, target, choices, content)
     return Verified(exported, run.engine, run.deviation, run.here)
+
+
+def _changed_line(content: bytes, fresh: bytes, target: Target, dialect: str) -> int:
+    """The first line that says something else than the fresh one, or 0."""
+    if target.key == "sql":
+        return sql.changed_line(content.decode("utf-8", "replace"), fresh.decode(), dialect)
+    lines = zip(fresh.splitlines(), content.splitlines(), strict=False)
+    return next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(fresh.splitlines()))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import sqlglot
-from sqlglot import exp
-from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from calib.data.slicing import singles_and_pairs
 from calib.numerics.cell_table import KEYS_PER_CELL
@@ -21,6 +18,7 @@ from calib.numerics.score_grid import (
     MIN_INNER_KEY,
     TAIL_END,
 )
+from calib.sql_names import identifier, quoted, table_of, text_of, unused_prefix
 
 Dialect = Literal[
     "snowflake",
@@ -42,7 +40,6 @@ COLUMNS = (
 )
 # The result has these columns only if two columns are crossed.
 CROSSED = ("calib_column2", "calib_value2")
-PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def scan_sql(
@@ -68,11 +65,12 @@ def scan_sql(
         One of snowflake, bigquery, databricks, spark, postgres, redshift, trino, duckdb,
         clickhouse and tsql.
     table : str
-        Name of the table with its schema, as in a query: ``"scoring.predictions"``.
+        Name of the table with its schema, as in a query: ``"scoring.predictions"``. A part with a
+        dot is written in double quotes.
     outcome, score : str
         Columns of the labels, and of the scores of the positive class in [0, 1]. A name of letters,
-        digits and underscores is used without quotation marks, so its case follows the rules of the
-        dialect. Any other name, and a name in double quotes, keeps its case.
+        digits and underscores has the case that the dialect gives it without quotation marks. Any
+        other name, and a name in double quotes, keeps its case.
     slices : sequence of str or pair of str
         Slice columns. Two columns in a tuple are crossed, and also counted one by one.
     time : str, optional
@@ -87,7 +85,8 @@ def scan_sql(
     Raises
     ------
     ValueError
-        If the dialect is unknown, or a pair does not name two slices.
+        If the dialect is unknown, the table has more than three parts, or a pair does not name two
+        slices.
 
     Examples
     --------
@@ -97,6 +96,8 @@ def scan_sql(
     """
     if dialect not in get_args(Dialect):
         raise ValueError(f"dialect must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
+    source = table_of(table, dialect)
+    step = unused_prefix([source.name])
     singles, pairs = singles_and_pairs(slices, time)
     roles = [("slice", name) for name in singles] + ([("time", time)] if time else [])
     chosen = [
@@ -112,18 +113,20 @@ def scan_sql(
     cuts += [("crossing", pair) for pair in pairs]
     query = TEMPLATE.format(
         chosen=", ".join(chosen),
-        table=_table(table, dialect),
+        step=step,
+        table=quoted(source, "duckdb"),
         columns=columns,
-        names_row=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, {_text(score)} AS "
-        f"calib_column, {_text(outcome)} AS calib_value, "
+        names_row=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, "
+        f"{text_of(score, 'duckdb')} AS calib_column, {text_of(outcome, 'duckdb')} AS calib_value, "
         + NO_CELLS.format(rows="CAST(0 AS BIGINT)"),
         none=NOT_CROSSED if pairs else "",
         groups=" UNION ALL ".join(
-            _group(role, {name: alias_of[name] for name in cut}, crossed=bool(pairs))
+            _group(role, {name: alias_of[name] for name in cut}, step, crossed=bool(pairs))
             for role, cut in cuts
         ),
     )
-    return sqlglot.parse_one(query, dialect="duckdb").sql(dialect=dialect, pretty=True) + "\n"
+    tree = sqlglot.parse_one(query, dialect="duckdb")
+    return tree.sql(dialect=dialect, pretty=True, identify=True) + "\n"
 
 
 NO_CELLS = (
@@ -136,54 +139,57 @@ NOT_CROSSED = ", CAST(NULL AS TEXT) AS calib_column2, CAST(NULL AS TEXT) AS cali
 # Every step is a SELECT, because not all engines can use an alias in the SELECT that defines it.
 TEMPLATE = (
     f"""
-WITH calib_source AS (SELECT {{chosen}} FROM {{table}} AS calib_rows_of),
-calib_sorted AS (
+WITH {{step}}source AS (SELECT {{chosen}} FROM {{table}} AS calib_rows_of),
+{{step}}sorted AS (
     SELECT {{columns}}, CASE
         WHEN calib_outcome IS NULL OR TRIM(calib_outcome) = '' THEN 'outcome missing'
         WHEN calib_score IS NULL THEN 'score missing'
         WHEN NOT (calib_score >= 0e0 AND calib_score <= 1e0) THEN 'score outside'
         WHEN calib_w IS NULL THEN 'weight missing'
         WHEN NOT (calib_w > 0e0 AND calib_w < 1e300) THEN 'weight not positive'
-        ELSE '' END AS calib_reason FROM calib_source
+        ELSE '' END AS calib_reason FROM {{step}}source
 ),
-calib_usable AS (
+{{step}}usable AS (
     SELECT {{columns}},
         CASE WHEN calib_score > 5e-1 THEN 1e0 - calib_score ELSE calib_score END AS calib_near,
         FLOOR({GRID_STEPS:e} * calib_score + {EDGE_ROUNDING:e})
             + CEIL({GRID_STEPS:e} * calib_score - {EDGE_ROUNDING:e}) AS calib_inner
-    FROM calib_sorted WHERE calib_reason = ''
+    FROM {{step}}sorted WHERE calib_reason = ''
 ),
-calib_folds AS (
+{{step}}folds AS (
     SELECT {{columns}}, calib_inner, CASE
         WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN 0e0
         WHEN calib_near > 0e0 THEN CEIL({KEYS_PER_E_FOLD:e}
             * LN((CASE WHEN calib_near > 0e0 THEN calib_near ELSE {TAIL_END:e} END) / {TAIL_END:e}))
-        ELSE {KEY_OF_ZERO - MIN_INNER_KEY + 1:e} END AS calib_fold FROM calib_usable
+        ELSE {KEY_OF_ZERO - MIN_INNER_KEY + 1:e} END AS calib_fold FROM {{step}}usable
 ),
-calib_keys AS (
+{{step}}keys AS (
     SELECT {{columns}}, CAST(CASE
         WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN calib_inner
         WHEN calib_score > 5e-1 THEN {2 * GRID_STEPS - MIN_INNER_KEY + 1:e}
             - (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
         ELSE {MIN_INNER_KEY - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
-        END AS BIGINT) * {KEYS_PER_CELL} AS calib_key FROM calib_folds
+        END AS BIGINT) * {KEYS_PER_CELL} AS calib_key FROM {{step}}folds
 )
 {{names_row}}{{none}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
     + NO_CELLS.format(rows="COUNT(*)")
     + """{none}
-FROM calib_sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {groups}
+FROM {step}sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {groups}
 """
 )
 
 
-def _group(role: str, cut: Mapping[str, str], *, crossed: bool) -> str:
+def _group(role: str, cut: Mapping[str, str], step: str, *, crossed: bool) -> str:
     """Count cells by one or two columns. `cut` maps each column to the alias of its values."""
-    columns, values = [*map(_text, cut)] or ["''"], [*cut.values()] or ["CAST(NULL AS TEXT)"]
+    columns, values = (
+        [text_of(name, "duckdb") for name in cut] or ["''"],
+        [*cut.values()] or ["CAST(NULL AS TEXT)"],
+    )
     more = f", {columns[1]}, {values[1]}" if len(cut) > 1 else NOT_CROSSED if crossed else ""
     return (
         f"SELECT {VERSION}, '{role}', {columns[0]}, {values[0]}, calib_key, calib_outcome, "
         "COUNT(*), SUM(calib_w), SUM(calib_w * calib_w), SUM(calib_w * calib_score), "
-        f"MIN(calib_score), MAX(calib_score){more} FROM calib_keys "
+        f"MIN(calib_score), MAX(calib_score){more} FROM {step}keys "
         f"GROUP BY {', '.join([*cut.values(), 'calib_key', 'calib_outcome'])}"
     )
 
@@ -198,29 +204,4 @@ def _number(name: str, dialect: str) -> str:
 
 
 def _column(name: str, dialect: str) -> str:
-    return _identifier(name, dialect).sql(dialect="duckdb")
-
-
-def _identifier(name: str, dialect: str) -> exp.Identifier:
-    """A name in quotation marks, in the case that the dialect gives it without them."""
-    if len(name) > 2 and name[0] == name[-1] == '"':
-        return exp.to_identifier(name[1:-1], quoted=True)
-    if not PLAIN.fullmatch(name):
-        return exp.to_identifier(name, quoted=True)
-    plain = normalize_identifiers(exp.to_identifier(name, quoted=False), dialect=dialect)
-    return exp.to_identifier(plain.name, quoted=True)
-
-
-def _table(name: str, dialect: str) -> str:
-    parts = re.findall(r'"[^"]*"|[^.]+', name)
-    # Names of tables keep their case in BigQuery.
-    keep = dialect == "bigquery"
-    identifiers = [
-        exp.to_identifier(part.strip('"'), quoted=True) if keep else _identifier(part, dialect)
-        for part in parts
-    ]
-    return ".".join(identifier.sql(dialect="duckdb") for identifier in identifiers)
-
-
-def _text(value: str) -> str:
-    return exp.Literal.string(value).sql(dialect="duckdb")
+    return f"calib_rows_of.{quoted(identifier(name, dialect), 'duckdb')}"

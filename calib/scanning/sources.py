@@ -24,6 +24,7 @@ from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
 from calib.scanning.watching import DuckEngine, Engine, engine_of
+from calib.sql_names import in_quotes, text_of
 from calib.text import quoted
 
 MEMORY_LIMIT = "400MB"  # DuckDB writes to disk what does not fit.
@@ -129,7 +130,7 @@ def _read_path(
         with suppress(pa.ArrowException, OSError, StopIteration):
             first = next(glob.iglob(path, recursive=True))
             _set_zone(engine, pq.read_schema(first), roles)
-        return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
+        return connection.sql(f"SELECT * FROM read_parquet({text_of(path, 'duckdb')})")
     if suffix in ARROW:
         dataset = ds.dataset(path, format="ipc")
         _set_zone(engine, dataset.schema, roles)
@@ -146,7 +147,7 @@ def _set_zone(engine: DuckEngine, schema: pa.Schema, roles: Mapping[str, str] | 
     zone = getattr(schema.field(column).type, "tz", None) if column in schema.names else None
     if zone is not None:
         try:
-            engine.connection.execute(f"SET TimeZone = {_text(zone)}")
+            engine.connection.execute(f"SET TimeZone = {text_of(zone, 'duckdb')}")
             engine.data_zone = True
         except duckdb.Error:
             engine.connection.execute("SET TimeZone = 'UTC'")
@@ -177,12 +178,12 @@ def _read_csv(
         return connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="", dtype=kinds)
 
     if numbers:
-        facts = (fact for name in numbers for fact in _spelling_facts(_identifier(name)))
+        facts = (fact for name in numbers for fact in _spelling_facts(in_quotes(name, "duckdb")))
         [answer] = with_texts(numbers).aggregate(", ".join(facts)).fetchall()
         facts_by_column = zip(numbers, answer[0::3], answer[1::3], answer[2::3], strict=True)
         texts += [name for name, *facts in facts_by_column if _is_text(role_of[name], *facts)]
     rows = with_texts(texts) if texts else typed
-    days = ", ".join(_day(_identifier(name)) for name in texts if role_of[name] == "time")
+    days = ", ".join(_day(in_quotes(name, "duckdb")) for name in texts if role_of[name] == "time")
     return rows.project(f"* REPLACE ({days})") if days else rows
 
 
@@ -217,14 +218,15 @@ def _read_table(
     connection: duckdb.DuckDBPyConnection, path: str, table: str | None
 ) -> duckdb.DuckDBPyRelation:
     _check_readable(path)
-    connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
+    connection.execute(f"ATTACH {text_of(path, 'duckdb')} AS source (READ_ONLY)")
     names = _tables_in(connection)
     if table is None or table not in names:
         there = [name for name in names if not name.startswith("main.")]
         key = "no-table.none" if not there else "no-table" if table else "no-table.unnamed"
         raise refuse(key, path=path, tables=there, wanted=table)
-    schema, name = names[table]
-    return connection.table(f"source.{_identifier(schema)}.{_identifier(name)}")
+    return connection.table(
+        ".".join(in_quotes(part, "duckdb") for part in ("source", *names[table]))
+    )
 
 
 def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
@@ -242,7 +244,7 @@ def tables_of_database(path: str) -> tuple[str, ...]:
     """Names of the tables and views of a DuckDB database."""
     _check_readable(path)
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
+        connection.execute(f"ATTACH {text_of(path, 'duckdb')} AS source (READ_ONLY)")
         return tuple(name for name in _tables_in(connection) if not name.startswith("main."))
 
 
@@ -310,11 +312,3 @@ def _name(source: Any, table: str | None) -> str:
         return "predictions"
     parts = [part for part in Path(source).parts if not set(part) & set("*?[")]
     return stem(parts[-1]) if parts else "predictions"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
