@@ -60,7 +60,9 @@ def table_of(name: str, dialect: str) -> exp.Table:
             "Write a part with a dot, a bracket or a quotation mark in double quotes, such as "
             '"my.scores", and a double quote in it twice.'
         )
-    table = exp.table_(*(identifier(part, dialect) for part in reversed(parts)))
+    identifiers = [identifier(part, dialect) for part in reversed(parts)]
+    this, schema, catalog = [*identifiers, None, None][:3]
+    table = exp.table_(this, schema, catalog)
     # BigQuery reads a dot within quotes as one between two parts.
     return exp.to_table(table.sql(dialect), dialect) if dialect == "bigquery" else table
 

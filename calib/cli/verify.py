@@ -9,8 +9,8 @@ from pathlib import Path
 
 from calib.cli.options import STANDARD_INPUT, Commands, add_command
 from calib.cli.streams import tell
-from calib.exports import TARGETS, ExportError, NotExportedError, verify
-from calib.reports.verified_report import NotVerified, verify_report
+from calib.exports import TARGETS, ExportError, NotExportedError, Verified, verify
+from calib.reports.verified_report import NotVerified, VerifiedReport, verify_report
 
 EXAMPLES = """examples:
   calib verify report.json
@@ -84,14 +84,16 @@ def run(given: argparse.Namespace) -> int:
                 "the report.json of each."
             )
         if "analysis" in entries:
-            verified = verify_report(given.file, signed_by=given.signed_by)
-            for sentence in verified.not_verified:
-                tell(f"calib: not verified: {sentence}")
-            print(verified.sentence)
+            verified: Verified | VerifiedReport = verify_report(
+                given.file, signed_by=given.signed_by
+            )
         elif given.signed_by:
             raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")
         else:
-            print(verify(given.file, given.source).sentence)
+            verified = verify(given.file, given.source)
+        for sentence in verified.not_verified:
+            tell(f"calib: not verified: {sentence}")
+        print(verified.sentence)
     except NotExportedError:
         raise
     except (ExportError, NotVerified) as error:

@@ -16,6 +16,8 @@ from calib.calibrators import CALIBRATORS
 from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, Share
 from calib.data import strict_json
 from calib.data.checks import check_score_matrix, check_scores
+from calib.data.strict_json import short
+from calib.distribution import __version__
 from calib.exports.form_json import (
     ExportError,
     FormReader,
@@ -24,12 +26,15 @@ from calib.exports.form_json import (
     check_classes,
     encode,
 )
+from calib.exports.formula import formula_of
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 
 FORMAT, SCHEMA = "calib calibrator", 1
 TESTS = ("scores", "expected")
+VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+PACKAGES = {"calib", "numpy", "python", "scipy"}
 METHOD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # Exported code has it in a comment.
 MAX_CLASSES = 10_000
 MAX_BYTES = 256 * 2**20
@@ -53,8 +58,8 @@ class ExportedCalibrator:
 
     Attributes
     ----------
-    method, label, formula : str
-        Key and label of the method, and description of the fitted function.
+    method : str
+        Key of the method.
     parameters : mapping
         Parameters of the estimator.
     form : Form or RowsForm
@@ -82,8 +87,6 @@ class ExportedCalibrator:
     """
 
     method: str
-    label: str
-    formula: str
     parameters: Mapping[str, Any]
     form: Form | RowsForm
     conversion: Conversion
@@ -104,10 +107,20 @@ class ExportedCalibrator:
         return self.classes is not None
 
     @property
-    def printed_label(self) -> str:
-        """The registered label of the method, which can stand in a comment; else its name."""
+    def label(self) -> str:
+        """The registered label of the method; else its name."""
         method = CALIBRATORS.get(self.method)
         return method.words(matrix=self.matrix)[0] if method else self.method
+
+    @property
+    def formula(self) -> str:
+        """The fitted function in a line; curves are described by their number of pieces."""
+        return formula_of(self.form, len(self.classes or ()))
+
+    @property
+    def words(self) -> Json:
+        """What the file says in words. It is written from the other entries, and never read."""
+        return {"label": self.label, "formula": self.formula}
 
     def predict(self, scores: ArrayLike) -> FloatArray:
         """Calibrated probabilities, equal to those of the fitted calibrator.
@@ -158,7 +171,7 @@ class ExportedCalibrator:
 
     def json(self) -> str:
         """The text of the file."""
-        content = {"format": FORMAT, "schema": SCHEMA}
+        content = {"format": FORMAT, "schema": SCHEMA} | self.words
         content |= {field.name: encode(getattr(self, field.name)) for field in fields(self)}
         content["tests"] = {"scores": _hex(self.scores), "expected": _hex(self.expected)}
         del content["scores"], content["expected"]
@@ -191,7 +204,7 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
         )
     reader = FormReader()
     kinds = [name for name in strict_json.entries_of(ExportedCalibrator)[0] if name not in TESTS]
-    names = ("format", "schema", "sha256", "tests", *kinds)
+    names = ("format", "schema", "sha256", "tests", "label", "formula", *kinds)
     reader.complete(names, names, content, "The file")
     entries = read_entries(reader, {name: content[name] for name in kinds})
     tests = reader.complete(TESTS, TESTS, content["tests"], "tests")
@@ -206,6 +219,17 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     check_values(exported, values, "This file")
     if seal_of({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
         raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
+    for name, words in exported.words.items():
+        given = reader.read(str, content[name], name)
+        # Other versions use other words, and another package can name a calibrator of its own.
+        ours = exported.versions.get("calib") == __version__ and (
+            name == "formula" or exported.method in CALIBRATORS
+        )
+        if ours and given != words:
+            raise ExportError(
+                f"{name} was changed: calib {__version__} writes {words!r} for these numbers, got "
+                f"{short(given)}. Export the calibrator again."
+            )
     return exported
 
 
@@ -221,6 +245,9 @@ def read_entries(reader: FormReader, content: Json) -> Json:
         check_classes(entries["form"], len(classes))
     if not METHOD_NAME.fullmatch(entries["method"]):
         raise ExportError("method must be a name of letters, digits and _.")
+    versions = entries.get("versions", {})
+    if not set(versions) <= PACKAGES or not all(map(VERSION.fullmatch, versions.values())):
+        raise ExportError(f"versions must name versions of {', '.join(sorted(PACKAGES))} only.")
     if len(entries["base_rate"]) != (1 if classes is None else len(classes)):
         raise ExportError("base_rate must hold one share, or one for each class.")
     return entries

@@ -22,6 +22,7 @@ from calib.exports.condition import Condition
 from calib.exports.document import (
     FORMAT,
     SCHEMA,
+    VERSION,
     ExportedCalibrator,
     canonical,
     check_values,
@@ -146,7 +147,7 @@ def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
     given = content.get("calibrator")
     reader = FormReader()
     note: Note = reader.read(Note, content | {"calibrator": None}, "The last line")
-    if not re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", note.version):
+    if not VERSION.fullmatch(note.version):
         raise ExportError("version must be a version of calib.")
     if not re.fullmatch(r"[0-9a-f]{64}", note.sha256):
         raise ExportError("sha256 must be 64 hexadecimal digits.")
@@ -161,8 +162,6 @@ def _with_tests(entries: Json) -> ExportedCalibrator:
     """A calibrator of a note. What the text does not depend on is empty."""
     exported = ExportedCalibrator(
         **entries,
-        label="",
-        formula="",
         parameters={},
         versions={},
         data=None,
@@ -171,12 +170,8 @@ def _with_tests(entries: Json) -> ExportedCalibrator:
         expected=np.empty(0),
     )
     m = 0 if exported.classes is None else len(exported.classes)
-    exported = replace(
-        exported, scores=tests_of(exported.form, exported.conversion, m, np.empty(0))
-    )
-    return replace(
-        exported, label=exported.printed_label, expected=exported.predict(exported.scores)
-    )
+    scores = tests_of(exported.form, exported.conversion, m, np.empty(0))
+    return replace(exported, scores=scores, expected=exported.predict(scores))
 
 
 def _pieces_of(value: Any) -> list[Pieces]:
@@ -268,7 +263,7 @@ def _of_text(run: Callable[[str, FloatArray], FloatArray]) -> Runner:
 
 def _notes(exported: ExportedCalibrator, note: Note, target: Target) -> list[str]:
     """Comment lines of at most 100 characters, without unchecked text from a file."""
-    parts = [f"{exported.printed_label}, written by calib {note.version}"]
+    parts = [f"{exported.label}, written by calib {note.version}"]
     parts.append(f"fitted on {exported.n_rows:,} rows")
     if exported.fitted_range is not None:
         low, high = (significant(end, 3) for end in exported.fitted_range)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
-from calib.calibrators.forms import Operations
+from calib.calibrators.forms import Form, Operations, RowsForm
+from calib.numerics.splines import Pieces
 
 # An expression has the rank of its last operation; higher ranks bind more tightly.
 CHOICE, COMPARISON, SUM, PRODUCT, ATOM = range(5)
@@ -102,3 +103,52 @@ class Language(Operations):
 def polynomial(powers: Sequence[Text], z: Text) -> Text:
     """Horner's rule; constant term first."""
     return reduce(lambda value, power: value * z + power, reversed(powers))
+
+
+class Notation(Language):
+    """A formula for a person: five digits, and a name for each curve of pieces."""
+
+    log_name, exp_name, greatest_name = "ln", "exp", "max"
+
+    def __init__(self) -> None:
+        self.curves: list[str] = []
+
+    def let(self, name: str, *columns: Text) -> Sequence[Text]:  # noqa: ARG002
+        return columns
+
+    def number(self, value: float) -> str:
+        text = f"{value:.5g}"
+        return f"{value:.15g}" if text == "1" else text  # A bound such as 0.999999 is not 1.
+
+    def clip(self, x: Text, low: float, high: float) -> Text:
+        return self.atom(f"min(max({x}, {self.constant(low)}), {self.constant(high)})")
+
+    def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
+        first, last = (e if isinstance(e, Text) else self.constant(e) for e in (yes, no))
+        return self.atom(f"({first} if {condition} else {last})")
+
+    def logit(self, x: Text) -> Text:
+        return self.atom(f"logit({x})")
+
+    def sigmoid(self, x: Text, bound: float) -> Text:  # noqa: ARG002
+        return self.atom(f"sigmoid({x})")
+
+    def pieces(self, pieces: Pieces, x: Text) -> Text:
+        n, powers = pieces.coefficients.shape
+        name = f"f{len(self.curves) + 1}"
+        self.curves.append(f"; {name} has {n:,} pieces of degree {powers - 1}")
+        return self.atom(f"{name}({x})")
+
+
+def formula_of(form: Form | RowsForm, n_classes: int) -> str:
+    """The function of a form in a line. It follows from the numbers of the form alone.
+
+    >>> from calib.calibrators.forms import SigmoidOfFeatures
+    >>> formula_of(SigmoidOfFeatures(-1.0, (2.0,), ("logit s",)), 0)
+    'sigmoid(2 logit(s) - 1)'
+    """
+    if isinstance(form, RowsForm):
+        return f"{form.kind.replace('_', ' ')} of {n_classes:,} classes"
+    do = Notation()
+    value = form.finish(do, form.of(do, do.atom("s")))
+    return str(value).replace(" * ", " ") + "".join(do.curves)

@@ -80,8 +80,6 @@ def describe(
     scores = tests_of(form, conversion, getattr(fitted, "n_classes_", 0), knots)
     exported = ExportedCalibrator(
         method=method,
-        label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
-        formula=fitted.described() if isinstance(fitted, Calibrator) else fitted.formula(),
         parameters={k: _parameter(v) for k, v in fitted.get_params(deep=False).items()},
         form=form,
         conversion=conversion,

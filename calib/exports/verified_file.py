@@ -34,6 +34,16 @@ class Verified:
     here: bool = True  # If False, the engine of this format is not installed.
 
     @property
+    def not_verified(self) -> tuple[str, ...]:
+        """What the file holds that does not follow from its function."""
+        version = self.exported.versions.get("calib", __version__)
+        other = (
+            (f"label and formula, which calib {version} wrote",) if version != __version__ else ()
+        )
+        about = "what it holds about the data and the fit, since the rows are not in it"
+        return (*other, about) if self.engine == "NumPy" else ()
+
+    @property
     def sentence(self) -> str:
         """The result in words."""
         n = f"{len(self.exported.scores):,} test scores"
@@ -77,7 +87,7 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
     >>> fitted = calib.calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
     >>> path = calib.export(fitted, Path(tempfile.mkdtemp()) / "platt.json")
     >>> calib.load_calibrator(path).formula
-    '1 / (1 + exp(-(1.84 s - 0.92)))'
+    'sigmoid(1.8391 s - 0.91953)'
     """
     path = checked_path(path)
     if path.suffix.lower() != ".json":

@@ -23,7 +23,7 @@ def test_a_json_file_is_written_in_another_form(run, folder, tmp_path):
     assert run("export", *data, "--method", "isotonic", "-o", source).status == 0
     done = run("export", source, "-o", query, "--dialect", "trino", "--table", "t", "--column", "p")
     assert done.status == 0, done.err
-    assert "FROM t" in query.read_text()
+    assert 'FROM "t"' in query.read_text()
 
 
 def test_a_changed_file_fails(run, folder, tmp_path):

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.calibrators import Calibrator, calibrator
+from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.calibrators.clip import Clip
+from calib.cli.main import main
 from calib.distribution import pip_install
-from calib.exports import DIALECTS, TARGETS, ExportError, offer, verify
-from calib.exports.document import canonical
+from calib.exports import DIALECTS, TARGETS, ExportError, describe, offer, verify
+from calib.exports.document import canonical, seal_of
 from tests.rare import common_first, members
 
 
@@ -333,6 +334,47 @@ def test_a_forged_file_is_refused_in_a_sentence(change, sentence, beta):
     changed(path, change)
     with pytest.raises(ExportError, match=sentence.replace(".", r"\.")):
         calib.load_calibrator(path)
+
+
+def forged(path, change):
+    """Changes the content, and the seal so that it fits."""
+    content = json.loads(path.read_text())
+    change(content)
+    del content["sha256"]
+    path.write_text(canonical(content | {"sha256": seal_of(content)}))
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    (lambda c: c.update(formula="s"), "^formula was changed"),
+    (lambda c: c.update(label="Isotonic"), "^label was changed"),
+    (lambda c: c["versions"].update(note="approved"), "^versions must name versions of calib"),
+    (lambda c: c["versions"].update(numpy="2.4, approved"), "^versions must name versions of"),
+])  # fmt: skip
+@pytest.mark.parametrize("matrix", [False, True])
+def test_forged_words_are_found(matrix, change, sentence, fit, tmp_path):
+    path = calib.export(fit("vector" if matrix else "spline", matrix), tmp_path / "map.json")
+    assert verify(path).deviation == 0.0
+    forged(path, change)
+    with pytest.raises(ExportError, match=sentence):
+        verify(path)
+
+
+def test_words_of_another_version_are_neither_compared_nor_read(beta, capsys):
+    path = beta("map.json")
+    formula = calib.load_calibrator(path).formula
+    assert main(["verify", str(path)]) == 0
+    assert "label and formula" not in capsys.readouterr().err
+    forged(path, lambda c: c["versions"].update(calib="0.9.0"))
+    forged(path, lambda c: c.update(formula="s", label="Isotonic"))
+    assert main(["verify", str(path)]) == 0
+    assert "not verified: label and formula, which calib 0.9.0 wrote" in capsys.readouterr().err
+    loaded = calib.load_calibrator(path)
+    assert (loaded.formula, loaded.label) == (formula, "Beta")
+
+
+@pytest.mark.parametrize("key", members(score_methods()))
+def test_the_formula_follows_from_the_numbers(key, fit, texts):
+    texts(describe(fit(key)).formula)
 
 
 @pytest.mark.parametrize("text", [
