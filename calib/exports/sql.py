@@ -350,9 +350,9 @@ def changed_line(text: str, fresh: str, dialect: str) -> int:
     The layout, and the case and the quotes of names, can differ: earlier versions wrote quotes only
     around some names. Those that left out the quotes of a reserved word do not run.
     """
+    from sqlglot import TokenType
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import TokenError
-    from sqlglot.tokens import TokenType
 
     reserved = {
         word.casefold()
