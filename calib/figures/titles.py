@@ -14,6 +14,8 @@ from calib.analysis.verdict import SIGNIFICANCE, Verdict
 from calib.figures.words import KS, metric_text
 
 NO_EVIDENCE = "No evidence of miscalibration"
+# A diagram is of all rows, whose parts may have errors that cancel.
+ON_AVERAGE = f"{NO_EVIDENCE} on average"
 TOO_FEW = "Too few rows to detect typical miscalibration"
 # Titles of scores that tests reject, by the kind of their error.
 KINDS = {
@@ -45,13 +47,13 @@ def reliability(analysis: Analysis, method: str = "uncalibrated") -> str:
     if any(p < SIGNIFICANCE for p in analysis.p_adjusted(method).values()):
         return "Evidence of miscalibration"
     few = _of_verdict(analysis, analysis.verdict, advised) == TOO_FEW
-    return TOO_FEW if few else NO_EVIDENCE
+    return TOO_FEW if few else ON_AVERAGE
 
 
 def _of_verdict(analysis: Analysis, verdict: Verdict, advised: str = "") -> str:
     """`advised` is the recommendation that a verdict may disagree with."""
     if verdict.answer == "no evidence":
-        return NO_EVIDENCE
+        return ON_AVERAGE
     if verdict.answer == "inconclusive":
         if verdict.rejected:
             return "Inconclusive: a test rejects calibration"

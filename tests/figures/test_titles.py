@@ -40,10 +40,10 @@ def test_titles_name_the_method_and_its_own_verdict():
     said = "Low predictions are too low, high ones too high"
     assert reliability_chart(analysis).heading.title == said
     after = reliability_chart(analysis, ["logistic"]).heading.title
-    assert after == "Logistic: no evidence of miscalibration"
+    assert after == "Logistic: no evidence of miscalibration on average"
     # Platt has no verdict of its own in an analysis, but its tests reject.
     assert titles.reliability(analysis, "platt") == "Evidence of miscalibration"
-    assert titles.reliability(analysis, "beta") == titles.NO_EVIDENCE
+    assert titles.reliability(analysis, "beta") == titles.ON_AVERAGE
 
 
 @pytest.mark.parametrize("kind", [*ONE_SCORE, "reversed", "uninformative", "some classes"])
@@ -61,7 +61,7 @@ def test_without_a_test_of_the_curve_only_the_slope_is_stated():
 
 def test_a_title_claims_no_more_than_the_tests():
     fine = with_verdict(answer="no evidence", kind="calibrated", p_adjusted={"ks": 0.4})
-    assert titles.reliability(fine) == "No evidence of miscalibration"
+    assert titles.reliability(fine) == "No evidence of miscalibration on average"
     unknown = with_verdict(answer="inconclusive", kind="unknown", p_adjusted={"ks": 0.4})
     assert titles.reliability(unknown) == "Inconclusive: no test rejects calibration"
     few = calib.from_predictions([0, 1, 0, 1] * 5, [0.45, 0.45, 0.55, 0.55] * 5)
