@@ -133,6 +133,19 @@ def test_rows_are_tested_from_the_horizon_on_and_not_before():
     assert old.state == result.state
 
 
+def test_the_means_since_a_change_say_how_many_rows_they_are_of():
+    """Overview counts the young rows, too."""
+    days = drawn(CHANGED)
+    result = monitored(days, horizon=30, today=after(199))
+    assert result.n_immature > 0
+    tested = int(result.ranges["rows"].sum())
+    assert tested < result.n_rows
+    assert f"{tested:,} predictions" in result.details
+    final = monitored(days, horizon=0, today=after(229))
+    assert final.n_immature == 0
+    assert "tested" not in final.details
+
+
 def test_later_looks_change_no_earlier_evidence():
     days = drawn(CHANGED)
     early = monitored(days, horizon=30, today=after(180)).evidence

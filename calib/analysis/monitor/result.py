@@ -253,7 +253,11 @@ class Monitored:
         predicted = float((self.ranges["mean_score"] * rows).sum() / rows.sum())
         positive = float(self.ranges["positive"].sum() / rows.sum())
         mean, observed = percents(predicted, positive, distinct=False)
-        return f"predictions since then average {mean}, and {observed} were positive"
+        which = "predictions since then"
+        # Other pages count the young rows, so the sentence says which rows it is about.
+        if self.n_immature:
+            which = f"the {count(rows.sum())} predictions since then that are tested"
+        return f"{which} average {mean}, and {observed} were positive"
 
     def _of_slices(self) -> list[str]:
         wrong = self.wrong_slices
