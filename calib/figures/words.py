@@ -124,7 +124,7 @@ def metric_interval(key: str, estimate: Estimate, digits: int = 4) -> str:
 
 
 def metric_change(
-    key: str, before: float, after: float, change: Estimate, digits: tuple[int, int] = (4, 4)
+    key: str, before: float, after: float, change: Estimate, digits: int = 4
 ) -> tuple[str, str]:
     """A change of a column of the metric table and its interval, to so many digits.
 
@@ -134,7 +134,7 @@ def metric_change(
     if is_share(key):
         points = printed_change(100.0 * before, 100.0 * after, 1)
         return f"{points} points", interval(change.scaled(100.0), 1, sign=True)
-    return printed_change(before, after, digits[0]), interval(change, digits[1], sign=True)
+    return printed_change(before, after, digits), interval(change, digits, sign=True)
 
 
 def chance_level(key: str, estimate: Estimate, digits: int = 4) -> str:

@@ -65,8 +65,8 @@ def test_compare_has_the_evidence_beside_the_values(analysis):
     table = markup(app, "Metrics")
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
     assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
-    assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
-    change = r"<td>−0\.1013<small>−0\.131 to −0\.075</small><small>significantly lower<"
+    assert re.search(r"<td>0\.3643<small>0\.3399 to 0\.3911</small></td>", marked)
+    change = r"<td>−0\.1013<small>−0\.1309 to −0\.0753</small><small>significantly lower<"
     assert re.search(change, marked)
     # Only an answer that is bad has a colour.
     assert "warned" not in marked

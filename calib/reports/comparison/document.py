@@ -143,7 +143,7 @@ def _difference(change: MetricChange, reasons: list[str]) -> Value:
     note = f" [{reasons.index(change.reason) + 1}]" if change.reason else ""
     before, after = change.first.value, change.second.value
     key = change.column.key
-    printed, bounds = metric_change(key, before, after, difference, (digits, digits))
+    printed, bounds = metric_change(key, before, after, difference, digits)
     return Value(f"{printed}{note}", bounds, marked=clear)
 
 

@@ -248,7 +248,7 @@ def _difference(uncalibrated: MethodMetrics, result: MethodMetrics, column: Colu
         return Value(UNKNOWN)
     key, digits = column.key, column.digits
     before, after = (one.metrics[key].value for one in (uncalibrated, result))
-    return Value(*metric_change(key, before, after, result.differences[key], (digits, digits)))
+    return Value(*metric_change(key, before, after, result.differences[key], digits))
 
 
 def whole_matrix(report: Contents) -> Section | None:

@@ -297,7 +297,7 @@ def metric_columns(
         if key == "log_loss" and to_best:
             best = min(losses.values())
             tied = {
-                method: to_best_lines(one, printed_change(best, losses[method], digits))
+                method: to_best_lines(one, printed_change(best, losses[method], digits), digits)
                 for method, one in to_best.items()
             }
             made.append(MetricColumn(key, DIFFERENCE, BEST_HELP, tied, f"{key}_to_best", to_best))
@@ -310,7 +310,7 @@ def metric_columns(
             }
             changes = {
                 method: (
-                    *metric_change(key, losses["uncalibrated"], losses[method], one, (digits, 3)),
+                    *metric_change(key, losses["uncalibrated"], losses[method], one, digits),
                     direction(one, column.better),
                 )
                 for method, one in differences.items()
@@ -328,19 +328,21 @@ def _below(key: str, one: Estimate, digits: int) -> list[str]:
     An empty interval keeps the words on a line of their own. The chance level itself, which can be
     lower than an error within chance, would only puzzle.
     """
-    bounds = metric_interval(key, one, 3)
+    bounds = metric_interval(key, one, digits)
     if chance_level(key, one, digits) and one.low > 0.0:
         return [bounds, Warned("too large for chance")]
     return [bounds] if bounds else []
 
 
-def to_best_lines(difference: Estimate, printed: str) -> tuple[str, ...]:
+def to_best_lines(difference: Estimate, printed: str, digits: int = 4) -> tuple[str, ...]:
     """The difference of log loss from the best, its interval, and whether it is a tie."""
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
+    if max(abs(difference.low), abs(difference.high)) < 0.5 * 10.0**-digits:
+        return ("equal", "", "tied with the best")
     return (
         printed,
-        interval(difference, 3, sign=True),
+        interval(difference, digits, sign=True),
         ("tied with the best" if difference.low <= 0.0 else Warned("worse than the best")),
     )
 

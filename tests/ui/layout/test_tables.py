@@ -14,7 +14,7 @@ from calib.data.predictions import Predictions
 from calib.figures.words import metric_interval
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
-from calib.ui.layout.tables import Warned, direction, metric_columns
+from calib.ui.layout.tables import Warned, direction, metric_columns, to_best_lines
 from tests.once import analysed
 
 
@@ -32,7 +32,7 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
         if column.key in levels:
             assert ("too large for chance" in cells[column.key]) == (found.low > 0.0)
         if not math.isnan(found.low):
-            assert cells[column.key][1] == metric_interval(column.key, found, 3)
+            assert cells[column.key][1] == metric_interval(column.key, found, column.digits)
     # A calibrated model has this ECE with 60 rows in 10 bins.
     assert 0.13 < analysis.uncalibrated.metrics["ece_quantile"].noise_floor < 0.16
 
@@ -62,8 +62,13 @@ def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
         for column in metric_columns(analysis.columns, analysis.methods, given)
         if column.label == "Log loss difference\nfrom the best"
     )
-    assert column.cells["uncalibrated"][1:] == ("−0.010 to +0.050", "tied with the best")
+    assert column.cells["uncalibrated"][1:] == ("−0.0100 to +0.0500", "tied with the best")
     assert column.cells["platt"] == ("best",)
+
+
+def test_a_difference_that_no_printed_digit_shows_is_equal():
+    assert to_best_lines(Estimate(1e-5, -4e-5, 4e-5), "0.0000")[0] == "equal"
+    assert to_best_lines(Estimate(1e-5, -4e-5, 6e-5), "0.0000")[0] != "equal"
 
 
 def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
@@ -128,7 +133,7 @@ def test_printed_changes_are_the_differences_of_printed_losses():
     for key, cells in change.items():
         assert four_digits(cells[0]) == losses[key] - losses["uncalibrated"]
     for key, cells in to_best.items():
-        if cells[0] != "best":
+        if cells[0] not in ("best", "equal"):
             assert four_digits(cells[0]) == losses[key] - min(losses.values())
     # The exact change would be printed as −0.1012.
     assert change["logistic"][0] == "−0.1013"
