@@ -48,11 +48,14 @@ class Parts:
         order. `after` is empty if nothing is recommended.
     plan : PlanChoice or None
         The plan for scores that changed on a day.
+    unchecked : int
+        Number of other columns, whose slices or periods were not tested.
     """
 
     before: Sequence[Held] = ()
     after: Sequence[Held] = ()
     plan: PlanChoice | None = None
+    unchecked: int = 0
 
     @property
     def wrong(self) -> tuple[Held, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from typing import Literal
 
 import numpy as np
 
@@ -16,12 +19,26 @@ from calib.crossfit.estimates import (
     stack_decides,
 )
 from calib.data.cells import ScoreCells
+from calib.data.strict_json import added
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
 from calib.numerics.digits import written
 from calib.numerics.estimate import Estimate
-from calib.text import adding_up, decimals, interval, level, number, plural, signed
+from calib.text import (
+    adding_up,
+    day_words,
+    decimals,
+    interval,
+    level,
+    number,
+    plural,
+    shortened,
+    signed,
+)
+
+PlanKind = Literal["all rows", "rows since", "slice since"]
+NAMES_CALIBRATION = re.compile("scaling|calibrat", re.IGNORECASE)
 
 # With fewer effective rows of an outcome, a calibrator is only recommended if tests reject
 # calibration.
@@ -45,6 +62,48 @@ RULE = (
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """Which rows are calibrated, and by which method.
+
+    Attributes
+    ----------
+    kind : {"all rows", "rows since", "slice since"}
+    method : str
+        Key of the method; "uncalibrated" or "" if all rows keep their scores.
+    since : date or None
+        First day of the rows; None for all rows.
+    column, value : str
+        The slice, if the plan is for one.
+    """
+
+    kind: PlanKind
+    method: str
+    since: date | None = None
+    column: str = ""
+    value: str = ""
+
+    @property
+    def words(self) -> str:
+        """How the rows are calibrated, and which.
+
+        >>> Plan("slice since", "logistic", date(2026, 5, 1), "plan", "prepaid").words
+        'Logistic calibration of plan prepaid since 1 May 2026'
+        >>> Plan("rows since", "platt", date(2026, 5, 1)).words, Plan("all rows", "beta").words
+        ('Platt scaling of the rows since 1 May 2026', 'Beta calibration of all rows')
+        """
+        name = calibration_by(CALIBRATORS[self.method].short_label) if self.method else ""
+        if self.since is None:
+            return f"{name} of all rows"
+        rows = f"{self.column} {shortened(self.value)}" if self.column else "the rows"
+        return f"{name} of {rows} since {day_words(self.since)}"
+
+
+def calibration_by(name: str) -> str:
+    """Calibration by a method as a noun: "Logistic calibration", "Platt scaling"."""
+    return name if NAMES_CALIBRATION.search(name) else f"{name} calibration"
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """Which calibrator to use.
 
@@ -52,16 +111,19 @@ class Recommendation:
     ----------
     method : str
         Key of the method. "uncalibrated": keep the scores. "": there are too few rows for a
-        recommendation, or no calibrator was compared.
+        recommendation, no calibrator was compared, or `plan` is recommended.
     sentence : str
         The recommendation in one sentence.
     reasons : tuple of str
         The evidence, one sentence each.
+    plan : Plan or None
+        A calibrator for some rows, which is recommended instead of one for all rows.
     """
 
     method: str
     sentence: str
     reasons: tuple[str, ...]
+    plan: Plan | None = added(None)
 
 
 def too_few(cells: ScoreCells, outcomes: tuple[str, str], enough: int = FEW_OF_AN_OUTCOME) -> str:
@@ -199,11 +261,14 @@ def advice_sentence(
     if chosen == "uncalibrated":
         return f"Keep the uncalibrated scores: no calibrator clearly lowers {loss}."
     before, after = (losses[key].value for key in ("uncalibrated", chosen))
+    changed = loss_change(before, after, change, level)
+    return f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} {changed}."
+
+
+def loss_change(before: float, after: float, change: Estimate, confidence: float) -> str:
+    """Two log losses, and their change with its interval."""
     first, last, difference = adding_up(before, after, change, _digits(change))
-    return (
-        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} {first} → {last} "
-        f"(change {difference}{_bounds_text(change, level)})."
-    )
+    return f"{first} → {last} (change {difference}{_bounds_text(change, confidence)})"
 
 
 def _runner_up(

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
+from calib.analysis.plans import choose_plan, with_plan
 from calib.cli import certified, judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import save_each
@@ -132,7 +133,11 @@ def _of_predictions(given: argparse.Namespace, words: Mapping[str, Any]) -> Repo
     analysis = analyze(
         predictions, options.settings_of(given, predictions), progress=options.progress_of(given)
     )
-    parts = _parts(given, predictions, analysis, costs) if given.parts else None
+    if not given.parts:
+        return Report.from_analysis(analysis, **words)
+    time = predictions.time_name if given.time_column is None else given.time_column
+    analysis = with_plan(analysis, choose_plan(predictions, analysis, time))
+    parts = _parts(given, predictions, analysis, costs, time)
     return Report.from_analysis(analysis, parts=parts, **words)
 
 
@@ -150,8 +155,8 @@ def _parts(
     predictions: Data,
     analysis: Analysis,
     costs: Costs | None,
+    time: str,
 ) -> Parts:
-    time = predictions.time_name if given.time_column is None else given.time_column
     slices = getattr(given, "slice_columns", None)  # A settings file has them.
     if slices is None:
         single = [(name,) for name in predictions.columns if name != time]

@@ -17,10 +17,9 @@ from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
-from calib.analysis.recommendation import change_text
+from calib.analysis.recommendation import calibration_by, change_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
-from calib.calibrators import CALIBRATORS
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.figures import titles
@@ -32,7 +31,7 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import calibration_by, details, on_average, positives, without_band
+from calib.figures.words import details, on_average, positives, without_band
 from calib.metrics.cumulative import ks_test
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
@@ -91,11 +90,9 @@ def _pill(analysis: Analysis, parts: Parts) -> tuple[str, str]:
 
 
 def _incomplete(analysis: Analysis, parts: Parts) -> bool:
-    """Whether what is recommended leaves errors in parts of the rows, but none on average."""
-    if parts.plan is not None:
-        return bool(parts.failing or parts.plan.after.rejected)
-    after = analysis.after
-    return after is not None and after.answer == "no evidence" and bool(parts.failing)
+    """Whether tests reject what is recommended, of all rows or of parts of them."""
+    after = analysis.after if parts.plan is None else parts.plan.after
+    return after is not None and bool(parts.failing or after.rejected)
 
 
 def _headline(analysis: Analysis, parts: Parts, is_example: bool) -> str:
@@ -189,37 +186,34 @@ def _correction(analysis: Analysis, parts: Parts) -> str:
         return _correction_of_plan(parts, parts.plan)
     if result is None or after is None:
         return ""
-    name = calibration_by(result)
+    name = calibration_by(result.short_label)
     # A calibrator can turn an order around, but cannot make one.
     if analysis.verdict.kind == "uninformative":
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         if parts.failing:
             return f"{name} corrects the average. After it {wrong_parts(parts.failing)}."
-        return f"{name} corrects it."
+        return _corrected(name, parts)
     return f"After {name}: {after.summary_after}."
 
 
+def _corrected(name: str, parts: Parts) -> str:
+    """What no test of the rows and their parts contradicts, if all parts are tested."""
+    if not parts.unchecked:
+        return f"{name} corrects it."
+    columns = text.plural(parts.unchecked, "column")
+    return f"{name} corrects the average. The slices of {columns} were not checked."
+
+
 def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
-    name = plan_words(plan)
+    name = plan.plan.words
     if plan.plan.method in ("", "uncalibrated"):
         return "No calibrator clearly lowers the log loss since then."
     if plan.after.rejected:
         return f"After {name}: {plan.after.summary_after}."
     if parts.failing:
         return f"After {name}, {wrong_parts(parts.failing)}."
-    return f"{name} corrects it."
-
-
-def plan_words(plan: PlanChoice) -> str:
-    """The rows that a plan calibrates, and how, such as "Logistic calibration of plan prepaid"."""
-    chosen = plan.plan
-    name = f"{CALIBRATORS[chosen.method].short_label} calibration" if chosen.method else ""
-    if chosen.kind == "all rows":
-        return f"{name} of all rows"
-    since = text.day_words(plan.since)
-    rows = f"{chosen.column} {text.shortened(chosen.value)}" if chosen.column else "the rows"
-    return f"{name} of {rows} since {since}"
+    return _corrected(name, parts)
 
 
 def _key_numbers(analysis: Analysis, plan: PlanChoice | None) -> list[str]:
@@ -343,33 +337,14 @@ def recommended_plan(plan: PlanChoice) -> str:
     return (
         '<div class="recommended"><p class="eyebrow">Recommended · log loss on unseen rows since '
         f"{text.day_words(plan.since)}, lower is better</p>"
-        f"<h3>{escape(plan_words(plan))} <span>{before} → </span>{after}</h3></div>"
+        f"<h3>{escape(plan.plan.words)} <span>{before} → </span>{after}</h3></div>"
     )
 
 
 def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:
-    """The evidence for a plan, in sentences."""
+    """The evidence for a plan, in sentences. The losses themselves stand above them."""
     change = change_text(plan.losses[""], plan.loss.value, plan.change, level)
-    said = [
-        f"Change {change}; each row is scored by what was chosen without it: the day, the slice "
-        "and the plan."
-    ]
-    first, last = (text.day_words(day) for day in (plan.since_low, plan.since_high))
-    if first != last:
-        said.append(f"The change began between {first} and {last} (95% likelihood interval).")
-    names = {
-        "all rows": "the calibrator of all rows",
-        "rows since": "one of all rows since then",
-        "slice since": "one of the slice since then",
-    }
-    others = [
-        f"{names[kind]} {text.number(loss)}"
-        for kind, loss in plan.losses.items()
-        if kind and kind != plan.plan.kind
-    ]
-    if others:
-        said.append(f"For comparison: {text.joined(others)}.")
-    return said
+    return [f"Change {change}.", *plan.reasons]
 
 
 def since_curves(analysis: Analysis, plan: PlanChoice) -> dict[str, ReliabilityCurve]:

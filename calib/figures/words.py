@@ -11,7 +11,6 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.summary import is_error
-from calib.crossfit.estimates import MethodMetrics
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.metrics import METRICS
@@ -51,7 +50,6 @@ LAYER_MEANINGS: Mapping[str, str] = {
 
 # Words are escaped for Plotly, so every tag in them is one of the chart's own.
 BOLD = re.compile(r"</?b>")
-NAMES_CALIBRATION = re.compile("scaling|calibrat", re.IGNORECASE)
 
 
 def unmarked(words: str) -> str:
@@ -171,12 +169,6 @@ def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
     others = [analysis.methods[key] for key in methods if key != "uncalibrated"]
     sentences = [f"After {method.short_label}: {evidence(method)}." for method in others]
     return " ".join([analysis.verdict.sentence, *sentences])
-
-
-def calibration_by(method: MethodMetrics) -> str:
-    """Calibration by a method as a noun: "Logistic calibration", "Platt scaling"."""
-    name = method.short_label
-    return name if NAMES_CALIBRATION.search(name) else f"{name} calibration"
 
 
 def on_average(estimate: Estimate) -> str:

@@ -36,6 +36,7 @@ RECOMPUTED_PLACES = ("analysis.", "parts.")
 UNVERIFIED_KINDS = {
     WORDS: "names, texts and remarks",
     r"^parts\.judge": "numbers of the judge",
+    r"^analysis\.recommendation\.plan": "values of the recommended plan",
     r"\.function\.": "fitted calibrators",
     r"\.histogram": "histograms",
     r"\.recalibrated": "smooth rates",

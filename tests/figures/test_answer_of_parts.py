@@ -1,5 +1,7 @@
 """The badge and the numbers of an answer whose slices or periods do not hold."""
 
+from dataclasses import replace
+
 import pytest
 
 import calib
@@ -64,3 +66,17 @@ def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
     made = answer.recommended_plan(plan)
     before, after = made.split("<span>")[1].removesuffix("</h3></div>").split(" → </span>")
     assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
+
+
+def test_a_correction_is_claimed_only_if_every_column_is_checked(corrected):
+    whole = answer.section(corrected, is_example=False, parts=Parts((WRONG,), (RIGHT,)))
+    some = answer.section(corrected, is_example=False, parts=Parts((WRONG,), (RIGHT,), unchecked=2))
+    assert "corrects it" in whole
+    assert "corrects it" not in some
+
+
+def test_a_correction_that_tests_reject_is_incomplete(corrected):
+    rejected = replace(corrected.after, p_adjusted={"ks": 0.001}, answer="not calibrated")
+    analysis = replace(corrected, after=replace(rejected, kind="too low"))
+    assert pills(analysis, Parts((RIGHT,), (RIGHT,))) == ["red", "orange"]
+    assert "corrects" not in answer.section(analysis, is_example=False)

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
 from calib.ui.controls import uploaders
-from calib.ui.session import state
+from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import SESSION, Session
 from calib.ui.session.state import Model
@@ -60,7 +60,7 @@ def model_of(session: Session) -> Model:
     rows = state.predictions(session)
     assert rows is not None
     session.adapt_to_data(rows)
-    return Model(rows, state.analysis(session, rows))
+    return results.with_plan_of(session, Model(rows, state.analysis(session, rows)))
 
 
 def content(file: File) -> bytes:

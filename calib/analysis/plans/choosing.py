@@ -13,15 +13,17 @@ from calib.analysis.analysis import LiveAnalysis
 from calib.analysis.miscalibration import view_words
 from calib.analysis.plans.searching import (
     Domain,
-    PlanKind,
     TimedRows,
     fit,
     search,
 )
+from calib.analysis.recommendation import Plan, Recommendation, loss_change
 from calib.analysis.verdict import Verdict, judge
+from calib.analysis.verdicts import verdict_before
 from calib.calibrators import Calibrator
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.methods import create
+from calib.data.base import Data
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.slicing import slice_by
@@ -29,10 +31,11 @@ from calib.data.views import BinaryView
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.estimate import Estimate
+from calib.text import day_words, joined, number
 
 N_FOLDS = 5
-# More rows would take a page longer than half a minute.
-MAX_PLAN_ROWS = 200_000
+# These take four to ten seconds of a processor, by the calibrator.
+MAX_PLAN_ROWS = 1_000_000
 # Columns with more values have slices that are too small to be calibrated apart.
 MAX_COLUMNS, MAX_VALUES = 8, 50
 # Other calibrators have too many parameters for the rows of a slice, or take too long to be chosen.
@@ -40,26 +43,12 @@ PLAN_METHODS = ("platt", "logistic", "temperature", "beta", "isotonic", "spline"
 USUAL_METHOD = "logistic"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which rows are calibrated, and by which method.
-
-    Attributes
-    ----------
-    kind : {"all rows", "rows since", "slice since"}
-    method : str
-        Key of the method; "uncalibrated" or "" if all rows keep their scores.
-    since : date or None
-        First day of the rows; None for all rows.
-    column, value : str
-        The slice, if the plan is for one.
-    """
-
-    kind: PlanKind
-    method: str
-    since: date | None = None
-    column: str = ""
-    value: str = ""
+# How the evidence for one plan names the others.
+OTHERS = {
+    "all rows": "the calibrator of all rows",
+    "rows since": "one of all rows since then",
+    "slice since": "one of the slice since then",
+}
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -104,8 +93,53 @@ class PlanChoice(Locked):
     inside: BoolArray
     scores: FloatArray
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The evidence besides the change of the log loss, in sentences."""
+        first, last = (day_words(day) for day in (self.since_low, self.since_high))
+        when = f"on {first}" if first == last else f"between {first} and {last}"
+        reasons = [
+            "Each row is scored by what was chosen without it: the day, the slice and the plan.",
+            f"The change began {when} (95% likelihood interval).",
+        ]
+        others = [
+            f"{OTHERS[kind]} {number(loss)}"
+            for kind, loss in self.losses.items()
+            if kind and kind != self.plan.kind
+        ]
+        if others:
+            reasons.append(f"For comparison: {joined(others)}.")
+        return tuple(reasons)
 
-def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> PlanChoice | None:
+
+def with_plan(analysis: LiveAnalysis, choice: PlanChoice | None) -> LiveAnalysis:
+    """The analysis as every page and report shows it: a plan for some rows is its recommendation.
+
+    Its methods are fitted on all rows, so none of them is recommended besides such a plan.
+    """
+    if choice is None or choice.plan.kind == "all rows":
+        return analysis
+    changed = loss_change(
+        choice.losses[""], choice.loss.value, choice.change, analysis.settings.confidence_level
+    )
+    reasons = (f"Held-out log loss of the rows since then {changed}.", *choice.reasons)
+    sentence = f"Recommended: {choice.plan.words}."
+    return with_advice(analysis, Recommendation("", sentence, reasons, choice.plan))
+
+
+def with_advice(analysis: LiveAnalysis, advice: Recommendation) -> LiveAnalysis:
+    """The analysis of scores without a matrix with a plan as its recommendation."""
+    verdict = verdict_before(
+        analysis.held_out,
+        analysis.uncalibrated,
+        analysis.settings,
+        advice,
+        answers=analysis.has_answers,
+    )
+    return replace(analysis, recommendation=advice, verdict=verdict, after=None)
+
+
+def choose_plan(predictions: Data, analysis: LiveAnalysis, time: str) -> PlanChoice | None:
     """Choose which rows to calibrate, if the scores changed on some day and stayed so.
 
     Three plans are compared by the log loss of the rows since the change: what the analysis
@@ -121,7 +155,7 @@ def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> 
     Parameters
     ----------
     predictions : Predictions
-        The rows of the analysis, at most 200,000, all of them scored (without test rows).
+        The rows of the analysis. Those that `why_no_plan` names have no plan.
     analysis : LiveAnalysis
     time : str
         Name of a column of dates.
@@ -145,7 +179,9 @@ def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> 
     >>> chosen.plan.kind, chosen.plan.value, str(chosen.since), chosen.change.high < 0
     ('slice since', 'month', '2026-03-01', True)
     """
-    if not _suits(predictions, analysis, time):
+    if not isinstance(predictions, Predictions) or why_no_plan(predictions, analysis):
+        return None
+    if time not in predictions.columns or not predictions.holds_dates(time):
         return None
     rows = _timed(predictions, analysis, time)
     result = search(rows)
@@ -191,15 +227,17 @@ def choose_plan(predictions: Predictions, analysis: LiveAnalysis, time: str) -> 
     )
 
 
-def _suits(predictions: Predictions, analysis: LiveAnalysis, time: str) -> bool:
-    return (
-        isinstance(predictions, Predictions)
-        and not predictions.is_matrix
-        and analysis.held_out.protocol == "folds"
-        and len(predictions) <= MAX_PLAN_ROWS
-        and time in predictions.columns
-        and predictions.holds_dates(time)
-    )
+def why_no_plan(predictions: Data, analysis: LiveAnalysis) -> str:
+    """What these data have or are that no plan is made for; "" if there can be one."""
+    if not predictions.has_rows:
+        return "counts"
+    if predictions.is_matrix:
+        return "one score per class"
+    if analysis.held_out.protocol != "folds":
+        return "test rows"
+    if predictions.n_rows > MAX_PLAN_ROWS:
+        return f"more than {MAX_PLAN_ROWS:,} rows"
+    return ""
 
 
 def _method(analysis: LiveAnalysis) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from calib.analysis.recommendation import LEAST_OF_AN_OUTCOME
+from calib.analysis.recommendation import LEAST_OF_AN_OUTCOME, PlanKind
 from calib.calibrators import Calibrator
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
@@ -20,7 +19,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.change_day import DayLikelihood, day_likelihood
 from calib.numerics.intervals import holm
 
-PlanKind = Literal["all rows", "rows since", "slice since"]
 # In the declared order: of plans with equal losses the first is chosen.
 KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")
 # The log-likelihood ratio of the best day that a change needs. docs/plans.md has the share of files

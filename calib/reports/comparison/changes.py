@@ -117,11 +117,11 @@ def setting_facts(analysis: Analysis) -> dict[str, str]:
 
 
 def verdict_facts(analysis: Analysis) -> dict[str, str]:
-    chosen = analysis.recommendation.method
+    chosen, plan = analysis.recommendation.method, analysis.recommendation.plan
     return {
         "Verdict": analysis.verdict.summary,
         "Summary": analysis.verdict.sentence,
-        "Recommended": analysis.methods[chosen].label if chosen else "none",
+        "Recommended": plan.words if plan else analysis.methods[chosen].label if chosen else "none",
     }
 
 

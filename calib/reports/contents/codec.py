@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -50,6 +51,8 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, float):
         return _number(float(value))
+    if isinstance(value, date):
+        return value.isoformat()
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"a report cannot hold a {type(value).__name__}, got {value!r}.")
@@ -88,6 +91,8 @@ class _Reader(Reader):
     def read(self, kind: Any, data: Any, where: str) -> Any:
         if kind is Origin:
             return self._origin(data, where)
+        if kind is date:
+            return self._date(data, where)
         if kind is not Aggregate:
             return super().read(kind, data, where)
         counts = self.plain(dict, data, where)
@@ -97,6 +102,12 @@ class _Reader(Reader):
             return Aggregate.from_json(counts)
         except ValueError as error:
             raise ReportError(f"{where} cannot be read: {error}") from error
+
+    def _date(self, data: Any, where: str) -> date:
+        try:
+            return date.fromisoformat(self.plain(str, data, where))
+        except ValueError as error:
+            raise ReportError(f"{where} must be a date, got {data!r:.60}.") from error
 
     def _origin(self, data: Any, where: str) -> Origin:
         entries = self.complete(ENTRIES, (), data, where)

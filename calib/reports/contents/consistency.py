@@ -9,6 +9,8 @@ from typing import Any
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import Certificate
 from calib.analysis.limits import LIMITS
+from calib.analysis.plans import PLAN_METHODS
+from calib.analysis.recommendation import Recommendation
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
@@ -75,6 +77,7 @@ def _check_analysis(analysis: Analysis) -> Iterator[str]:
     recommended = analysis.recommendation.method
     if recommended and recommended not in analysis.methods:
         yield f"the recommended method must be in the report, got {recommended!r:.60}."
+    yield from _check_plan(analysis.recommendation)
     yield from _check_lengths("fitted_reliability", analysis.fitted_reliability)
     yield from _check_lengths("compact_logit", analysis.compact_logit)
     columns = [column.key for column in analysis.columns]
@@ -84,6 +87,16 @@ def _check_analysis(analysis: Analysis) -> Iterator[str]:
         yield from _check_method(key, method, columns)
     if analysis.multiclass is not None:
         yield from _check_matrix(analysis.multiclass)
+
+
+def _check_plan(advice: Recommendation) -> Iterator[str]:
+    plan = advice.plan
+    if plan is None:
+        return
+    if plan.method not in PLAN_METHODS or plan.since is None:
+        yield f"recommendation.plan must have a method and a first day, got {plan.method!r:.60}."
+    if advice.method:
+        yield f"a plan must be recommended alone, got the method {advice.method!r:.60} too."
 
 
 def _check_matrix(compared: MulticlassComparison) -> Iterator[str]:

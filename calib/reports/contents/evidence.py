@@ -37,6 +37,10 @@ JUDGE = (
     "The pass rate uses the scores of all judged rows, of which the counts have only the labelled "
     "ones."
 )
+PLAN = (
+    "The counts do not have the days of the rows, so the recommended plan for rows since a day "
+    "needs the rows."
+)
 LOG_ODDS = (
     "Some log-odds are so far from 0 that their probabilities are 0 or 1. The counts have the "
     "probabilities: log losses, fits on the log-odds and the verdict need the rows."

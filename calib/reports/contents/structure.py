@@ -207,7 +207,9 @@ def moment(created: str) -> datetime:
 
 def shown_methods(analysis: Analysis) -> tuple[str, ...]:
     """Keys of before and after: "after" is the recommended method, else the best, if any."""
-    chosen = analysis.recommendation.method
+    advice = analysis.recommendation
+    # A plan for some rows is compared with its own method, fitted on all rows.
+    chosen = advice.plan.method if advice.plan else advice.method
     others = [key for key in analysis.methods if key != "uncalibrated"]
     if chosen in others:
         return ("uncalibrated", chosen)
@@ -217,9 +219,11 @@ def shown_methods(analysis: Analysis) -> tuple[str, ...]:
 
 def why_shown(analysis: Analysis, key: str) -> str:
     """The reason why a calibrator is shown although it is not recommended, or ""."""
-    advised = analysis.recommendation.method
+    advised, plan = analysis.recommendation.method, analysis.recommendation.plan
     if key in ("uncalibrated", advised) or key not in analysis.methods:
         return ""
+    if plan is not None:
+        return f"{analysis.methods[key].short_label} of all rows is shown for comparison."
     lead = {
         "": "No calibrator is recommended.",
         "uncalibrated": "The recommendation is to keep the uncalibrated scores.",

@@ -31,6 +31,7 @@ from calib.reports.contents.evidence import (
     JUDGE,
     LOG_ODDS,
     MATRIX,
+    PLAN,
     SLICE,
     TIME,
     Evidence,
@@ -71,6 +72,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     needs = [JUDGE] if parts is not None and parts.judge is not None else []
     sentences = {"classes": [MATRIX], "clusters": [CLUSTERS], "log_odds": [LOG_ODDS]}
     needs += sentences.get(uncounted, [])
+    needs += [PLAN] if analysis.recommendation.plan is not None else []
     counted: list[tuple[Strata, CellTable]] = []
     parts_counted: list[Part] = []
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.periods import Periods, period_table
+from calib.analysis.plans import with_advice
 from calib.analysis.slices import slice_gaps, slice_tests
 from calib.calibrators import CALIBRATORS
 from calib.data.strict_json import short
@@ -34,7 +35,7 @@ WORDS = (
 # Counts cannot confirm words, what a person wrote, the names in the file, or which rows were left
 # out before counting. Only the seal protects these values.
 UNCOUNTED_PLACES = re.compile(
-    rf"{WORDS}|(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
+    rf"{WORDS}|analysis\.recommendation\.plan|(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
     r"|parts\.judge"
@@ -153,6 +154,8 @@ def refitted_differences(
     `earlier`: another version of calib made the report. `to_the_bit`: numbers must be equal.
     """
     analysis = analyze(evidence.cells, report.analysis.settings)
+    if report.analysis.recommendation.plan is not None:
+        analysis = with_advice(analysis, report.analysis.recommendation)
     again = recomputed(report, evidence, analysis)
     for difference in counted_differences(printed, again, earlier=earlier):
         if difference.distance > (0.0 if to_the_bit else _slack(difference)):

@@ -17,7 +17,7 @@ from calib.data.progress import Progress
 from calib.text import plain, sentence
 from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes, search, side_by_side
-from calib.ui.session import identity, open_sessions, state
+from calib.ui.session import identity, open_sessions, results, state
 from calib.ui.session.free_memory import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
@@ -118,9 +118,14 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
     shown = state.shown_models(session)
 
     def analysed(name: str, given: Data) -> state.Model:
-        work = partial(state.one_score_analysis if one_score else state.analysis, session, given)
+        fit = state.one_score_analysis if one_score else state.analysis
         rows = state.one_score(session, given) if one_score else given
-        return state.Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
+
+        def work(progress: Progress) -> state.Model:
+            made = state.Model(rows, fit(session, given, progress), name)
+            return results.with_plan_of(session, made)
+
+        return _compute(work, "analysis", name if len(shown) > 1 else "")
 
     analysed_models = tuple(analysed(name, rows) for name, rows in shown.items())
     # A link to a source says what its rows gave, which is known only now.
@@ -130,6 +135,7 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
     if state.follow_auto(session, analysed_models[0].analysis):
         st.rerun()
     notes.above(session)
+    notes.plans(session, analysed_models)
     return analysed_models
 
 

@@ -12,6 +12,7 @@ from calib.loading import Problem
 from calib.text import plain, plural
 from calib.ui.controls import data_menu, uploaders
 from calib.ui.session import state
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 
 TRAINED_ON = (
@@ -35,6 +36,23 @@ def above(session: Session) -> None:
         with st.expander(plural(len(others), "more note")):
             for number, problem in enumerate(others, 1):
                 _problem(session, problem, f"note_{number}")
+
+
+def plans(session: Session, models: Sequence[state.Model]) -> None:
+    """Say which plan Overview recommends, on every page that shows calibrators of all rows."""
+    if session.page == "Overview":
+        return
+    for number, model in enumerate(models):
+        if (plan := model.analysis.recommendation.plan) is not None:
+            name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
+            said = f"{name}{plain(plan.words)} is recommended. Calibrators here are of all rows."
+            with st.container(key=f"findings_plan_{number}"):
+                st.page_link(
+                    PAGES["Overview"],
+                    label=said,
+                    icon=":material/info:",
+                    query_params=session.link(),
+                )
 
 
 def below(session: Session, models: Sequence[state.Model]) -> None:

@@ -153,6 +153,12 @@ def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[s
 
 def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
     """Whether a calibrator lowers the log loss, and whether others do it as well."""
+    if analysis.recommendation.plan is not None:
+        best = analysis.ranked[0]
+        if best == "uncalibrated":
+            return "No calibrator of all rows lowers the log loss."
+        name = CALIBRATORS[best].short_label
+        return f"Of the calibrators of all rows, {name} has the lowest log loss."
     advised = analysis.recommendation.method
     if advised in ("", "uncalibrated"):
         return analysis.recommendation.sentence
@@ -214,6 +220,8 @@ def recommendation(analysis: LiveAnalysis) -> None:
     """One sentence, with the evidence and the rule as its tooltip, and which rows it is about if
     there are two kinds."""
     advice, data = analysis.recommendation, analysis.data
+    if advice.plan is not None:
+        return  # The note above the answer says what is recommended.
     reasons = plain(" ".join(advice.reasons))
     is_tested = data.protocol == "test rows"
     rows = f" Measured on the {data.n_rows:,} test rows." if is_tested else ""

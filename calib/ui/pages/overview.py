@@ -11,7 +11,7 @@ import streamlit as st
 from calib import text
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.parts import Parts
-from calib.analysis.plans import PlanChoice
+from calib.analysis.plans import PlanChoice, why_no_plan
 from calib.analysis.ranking import ranking_of
 from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
@@ -58,7 +58,7 @@ def body(session: Session, model: state.Model) -> None:
     result = advised(analysis)
     methods = ("uncalibrated", *([] if result is None else [result.key]))
     with st.spinner("Checking slices and time"):
-        parts = results.parts(session, model, state.time_column(session, model.rows), methods)
+        parts = results.parts(session, model, methods)
     with st.container(key=state.key("answer")):
         st.html(answer.section(analysis, is_example=session.upload is None, parts=parts))
     with st.container(key=state.key("evidence")):
@@ -127,9 +127,9 @@ def findings(session: Session, model: state.Model, parts: Parts) -> None:
     lines: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("Ranking", "Decisions", partial(ranking_finding, analysis)),
         ("Slices", "Slices", partial(parts_finding, parts, of_time=False)),
-        ("Time", "Slices", partial(parts_finding, parts, of_time=True)),
+        ("Time", "Slices", partial(time_finding, model, parts)),
         ("Reliability", "Reliability", partial(bins_finding, session, analysis)),
-        ("Decisions", "Decisions", partial(costs_finding, session, analysis, parts)),
+        ("Decisions", "Decisions", partial(costs_finding, session, analysis)),
         ("Data", "Data", partial(held_out_finding, session)),
     )
     with st.container(key=state.key("findings")):
@@ -157,6 +157,15 @@ def parts_finding(parts: Parts, *, of_time: bool) -> str:
     return f"{before}{since}; after calibration {counts}"
 
 
+def time_finding(model: state.Model, parts: Parts) -> str:
+    """The periods, and why there is no plan although periods fail after what is recommended."""
+    said, failing = parts_finding(parts, of_time=True), [held.unit for held in parts.failing]
+    reason = why_no_plan(model.rows, model.analysis)
+    if not reason or set(failing) <= {"slice"}:
+        return said
+    return f"{said}. Data with {reason} get no calibrator of the rows since a change"
+
+
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     """Whether the number of bins matters."""
     if undrawn(analysis.uncalibrated.reliability):
@@ -168,13 +177,11 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     return f"same conclusion with {MIN_BINS} to {MAX_BINS} bins"
 
 
-def costs_finding(session: Session, analysis: LiveAnalysis, parts: Parts) -> str:
-    """The expected cost before and after, at the costs of the Decisions page.
+def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
+    """The expected cost before and after what is recommended, at the costs of Decisions.
 
-    That page decides by calibrators of all rows, so it says nothing about a plan for some.
+    That page decides by calibrators of all rows, so there is no finding about a plan for some.
     """
-    if parts.plan is not None and parts.plan.calibrator is not None:
-        return ""
     decided, result = results.decisions(session, analysis), advised(analysis)
     if result is None:
         return ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from calib.analysis.periods import (
     period_table,
 )
 from calib.analysis.periods.table import timed_rows
-from calib.analysis.plans import PlanChoice, choose_plan
+from calib.analysis.plans import PlanChoice, choose_plan, with_plan
 from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (
     Segments,
@@ -63,7 +64,6 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.data.base import Data
 from calib.data.judged import JudgedRows
-from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view
 from calib.metrics import VariationalEstimate, variational_estimate
@@ -84,12 +84,13 @@ from calib.ui.session.choices import (
 )
 from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
-from calib.ui.session.state import Model
+from calib.ui.session.state import Model, time_column
 
 # The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
+Table = TypeVar("Table", SliceTests, PeriodTable)
 
 
 def judged_analysis(session: Session, rows: JudgedRows) -> LiveAnalysis:
@@ -292,12 +293,12 @@ def _period_table(held_out: CrossFitted, method: str, periods: Periods, at: floa
     return period_table(view, view.score, periods, confidence_level=at)
 
 
-def parts(session: Session, model: Model, time: str, methods: Sequence[str]) -> Parts:
+def parts(session: Session, model: Model, methods: Sequence[str]) -> Parts:
     """Where the scores hold, before and after what is recommended; see `Parts`.
 
     `methods` are the uncalibrated scores, and the recommended calibrator if there is one.
     """
-    plan = plan_of(session, model, time) if time else None
+    plan, time = model.plan, time_column(session, model.rows)
     before, after = list[Held](), list[Held]()
 
     def add(column: str, tables: Mapping[str, SliceTests | PeriodTable]) -> None:
@@ -305,66 +306,70 @@ def parts(session: Session, model: Model, time: str, methods: Sequence[str]) -> 
         before.append(held[0])
         after.extend(held[1:])
 
-    for column in _checked_columns(model, time):
+    names = [name for name in model.rows.columns if name != time]
+    checked = names[: MAX_CHECKED if model.rows.n_rows <= MANY_CHECKED_ROWS else 1]
+    for column in checked:
         cut = sliced(session, model, (column,))
-        add(
-            column,
-            _slices_of_plan(session, cut, plan) if plan else slice_tests_of(session, cut, methods),
-        )
+        if plan is None:
+            add(column, slice_tests_of(session, cut, methods))
+        else:
+            slicing = scored(session, cut)
+            add(column, _since(session, slice_tests, cut.held_out, slicing, plan))
+    unchecked = len(names) - len(checked)
     if time:
         try:
-            tables = period_tables(session, model, time, methods)
+            held_out, periods = _timed(session, model, time)
         except ValueError:  # The column cannot be cut into periods; the page Slices says why.
-            tables = {}
-        if tables:
-            add(time, _periods_of_plan(session, model, time, plan) if plan else tables)
-    return Parts(tuple(before), tuple(after), plan)
+            unchecked += 1
+        else:
+            if plan is None:
+                add(time, period_tables(session, model, time, methods))
+            else:
+                add(time, _since(session, period_table, held_out, periods, plan))
+    return Parts(tuple(before), tuple(after), plan, unchecked)
 
 
-def plan_of(session: Session, model: Model, time: str) -> PlanChoice | None:
-    """The plan for scores that changed, or None if they did not, or cannot be compared by day."""
-    if not isinstance(model.rows, Predictions):
-        return None
-    return session.memo.heavy(choose_plan, model.rows, model.analysis, time)
-
-
-def _checked_columns(model: Model, time: str) -> list[str]:
-    names = [name for name in model.rows.columns if name != time]
-    return names[: MAX_CHECKED if model.rows.n_rows <= MANY_CHECKED_ROWS else 1]
-
-
-def _slices_of_plan(session: Session, cut: SlicedRows, plan: PlanChoice) -> dict[str, SliceTests]:
-    """The slices of the rows since a change, before and after the plan."""
+def _since(
+    session: Session,
+    test: Callable[..., Table],
+    held_out: CrossFitted,
+    groups: Slicing | Periods,
+    plan: PlanChoice,
+) -> dict[str, Table]:
+    """Slices or periods of the rows since a change, before and after the plan."""
     at = session.settings.confidence_level
-    return session.memo.heavy(_slice_tests_since, cut.held_out, scored(session, cut), plan, at)
+    return session.memo.heavy(_tested_since, test, held_out, groups, plan, at)
 
 
-def _slice_tests_since(
-    held_out: CrossFitted, slicing: Slicing, plan: PlanChoice, at: float
-) -> dict[str, SliceTests]:
-    rows, inside = held_out.given_rows.rows(plan.inside), slicing.rows(plan.inside)
+def _tested_since(
+    test: Callable[..., Table],
+    held_out: CrossFitted,
+    groups: Slicing | Periods,
+    plan: PlanChoice,
+    at: float,
+) -> dict[str, Table]:
+    rows, inside = held_out.given_rows.rows(plan.inside), groups.rows(plan.inside)
     return {
-        name: slice_tests(rows, score[plan.inside], inside, confidence_level=at)
+        name: test(rows, score[plan.inside], inside, confidence_level=at)
         for name, score in (("before", held_out.given_rows.score), ("after", plan.scores))
     }
 
 
-def _periods_of_plan(
-    session: Session, model: Model, column: str, plan: PlanChoice
-) -> dict[str, PeriodTable]:
-    """The periods since a change, before and after the plan."""
-    (held_out, periods), at = _timed(session, model, column), session.settings.confidence_level
-    return session.memo.heavy(_periods_since, held_out, periods, plan, at)
+def with_plan_of(session: Session, model: Model) -> Model:
+    """The model with the plan for scores that changed, if they did.
 
-
-def _periods_since(
-    held_out: CrossFitted, periods: Periods, plan: PlanChoice, at: float
-) -> dict[str, PeriodTable]:
-    rows, inside = held_out.given_rows.rows(plan.inside), periods.rows(plan.inside)
-    return {
-        name: period_table(rows, score[plan.inside], inside, confidence_level=at)
-        for name, score in (("before", held_out.given_rows.score), ("after", plan.scores))
-    }
+    What a matrix recommends stands for all its views, whose scores have no plan of their own.
+    """
+    time, analysis = time_column(session, model.rows), model.analysis
+    if session.is_matrix or not time:
+        return model
+    # Other bins have the same held-out scores, so they keep the plan.
+    made = Keyed(choose_plan, model.rows, analysis, time)
+    method, level = analysis.recommendation.method, analysis.settings.confidence_level
+    plan = session.memo.heavy(made, model.rows, analysis.held_out, time, method, level)
+    if plan is None:
+        return model
+    return replace(model, analysis=session.memo(with_plan, analysis, plan), plan=plan)
 
 
 def costs(chosen: Chosen) -> Costs:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
+from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import Recommendation
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import takes_epsilon
@@ -34,11 +35,15 @@ READING = "Reading the columns"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model's rows or counts, and their analysis: what the body of a page draws."""
+    """One model's rows or counts, and their analysis: what the body of a page draws.
+
+    `plan` is that for scores that changed. If it is for some rows, the analysis recommends it.
+    """
 
     rows: Data
     analysis: LiveAnalysis
     name: str = ""
+    plan: PlanChoice | None = None
 
 
 def current() -> Session:

@@ -32,14 +32,18 @@ def answer(
     *,
     follows: bool,
     weighted: bool,
+    planned: bool = False,
 ) -> str:
     """The advice, the decisions and the counts of the flagged rows as HTML.
+
+    If a plan for some rows is recommended (`planned`), nothing is advised about a calibrator of all
+    rows, and the heading says that it is one.
 
     The chart that follows a hand says where the threshold comes from, and what calibration changes
     about the cost, so that both are said here only without this chart.
     """
-    head = headline(decided, shown, weighted=weighted)
-    advised = advice(decided, flagged, shown)
+    head = headline(decided, shown, weighted=weighted, planned=planned)
+    advised = "" if planned else advice(decided, flagged, shown)
     lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
     sentences = (
         decision_sentence(decided, shown, weighted=weighted),
@@ -55,7 +59,9 @@ def answered(words: str) -> str:
     return f'<section class="answer"><div>{words}</div></section>'
 
 
-def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+def headline(
+    decided: DecisionTable, shown: Sequence[str], *, weighted: bool, planned: bool = False
+) -> str:
     """What calibration changes about the decisions; without it, what is decided."""
     at = f"At a threshold of {score_percent(decided.costs.threshold)}"
     if decided.costs.capacity is not None:
@@ -63,10 +69,11 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
         at = f"If the highest {share}% are flagged"
     if len(shown) < 2:
         return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
+    calibration = "calibration of all rows" if planned else "calibration"
     if not changes_decisions(decided, shown):
-        return f"{at}, calibration does not significantly change the cost."
+        return f"{at}, {calibration} does not significantly change the cost."
     better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
-    return f"{at}, calibration makes decisions significantly {better}."
+    return f"{at}, {calibration} makes decisions significantly {better}."
 
 
 def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:

@@ -117,7 +117,14 @@ def body(
     )
     # A hand on one of several models would move the costs of all, and a capacity has no costs.
     follows = session.pending is None and costs.capacity is None
-    words = answer(decided, flagged, shown, follows=follows, weighted=analysis.data.weighted)
+    words = answer(
+        decided,
+        flagged,
+        shown,
+        follows=follows,
+        weighted=analysis.data.weighted,
+        planned=analysis.recommendation.plan is not None,
+    )
     # The answers of several models stand above their charts.
     (place if session.pending is None else st).html(words)
     widgets.why_shown(analysis, shown)
