@@ -45,11 +45,11 @@ QUICK = [
 ]
 
 
-def pasted(seed: int) -> str:
+def pasted(seed: int, n_rows: int = N_ROWS) -> str:
     """Rows of one person, as text."""
     rng = np.random.default_rng(seed)
-    log_odds = rng.normal(-1.0, 1.5, N_ROWS)
-    outcome = rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-log_odds))
+    log_odds = rng.normal(-1.0, 1.5, n_rows)
+    outcome = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-log_odds))
     score = (1.0 / (1.0 + np.exp(-1.3 * log_odds))).round(6)
     table = pd.DataFrame({"outcome": outcome.astype(int), "score": score})
     text = io.StringIO()

@@ -33,6 +33,9 @@ METRICS_PATH, SIGN_OUT_PATH = "/_stcore/metrics", "/auth/logout"
 # Everybody who knows an address below these gets or sends the file.
 UPLOAD_PATH, DOWNLOAD_PATH = "/_stcore/upload_file/", "/media/"
 
+# The place of our session in Streamlit's state.
+SESSION_KEY = "calib"
+
 # The parts of the HTML document at which something is inserted. No option adds to the document,
 # and an element of a page is drawn about 0.4 s after the first content.
 HEAD, BODY_END = b"<head>", b"</body>"
@@ -154,6 +157,18 @@ def _is_below(path: str, folder: str) -> bool:
 def is_connected(session: str) -> bool:
     """Whether a browser is connected to a session. Nothing public tells of sessions that ended."""
     return runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
+def left_sessions() -> dict[str, Any]:
+    """Our session, or None, of each session without a connection. Nothing public lists them."""
+    if not runtime.exists():
+        return {}
+    held = runtime.get_instance()._session_mgr.list_sessions()
+    left = {info.session.id: info.session.session_state for info in held if info.client is None}
+    return {
+        session: state[SESSION_KEY] if SESSION_KEY in state else None  # noqa: SIM401
+        for session, state in left.items()
+    }
 
 
 def end_session(session: str) -> None:

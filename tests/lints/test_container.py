@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from calib.loading.reading.apart import Limits
+from calib.ui.session.environment import budget_of_process
+from calib.ui.session.turns import MAX_READING
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "container"
 PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^ ;\\]+)", re.MULTILINE)
@@ -34,6 +38,15 @@ def test_the_image_runs_as_nobody_in_particular_and_tells_its_health():
     allowed = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
     assert set(last) <= allowed | {"ENTRYPOINT"}
     assert all(":" in value for name, value in instructions() if name == "FROM")
+
+
+def test_the_limit_of_the_example_is_above_the_budgets(monkeypatch):
+    yaml = pytest.importorskip("yaml")
+    services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+    for app in (services["calib-1"], services["calib-2"]):
+        monkeypatch.delenv("CALIB_MEMORY_GB", raising=False)
+        limit = int(app["mem_limit"].removesuffix("g")) * 2**30
+        assert limit > budget_of_process() + MAX_READING * Limits().memory
 
 
 def test_the_example_reads_only_and_asks_for_a_password():

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from streamlit import cli_util, config
 from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.runtime import Runtime, media_file_manager
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
@@ -26,6 +27,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.runtime.session_manager import ActiveSessionInfo, SessionInfo
+from streamlit.runtime.state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.web.server.app_discovery import discover_asgi_app
@@ -126,6 +129,28 @@ def test_the_runtime_knows_and_ends_sessions() -> None:
     assert callable(Runtime.close_session)
     assert isinstance(Runtime.uploaded_file_mgr, property)
     assert not private.is_connected("ada")
+
+
+@assumption("runtime/runtime.py, session_manager.py and websocket_session_manager.py")
+def test_sessions_that_were_left_are_listed_with_their_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert private.left_sessions() == {}
+    assert "_session_mgr" in Runtime.__init__.__code__.co_names
+    assert isinstance(AppSession.session_state, property)
+    storage, state = MemorySessionStorage(), SessionState()
+    state[private.SESSION_KEY] = "ours"
+    manager = WebsocketSessionManager(storage, None, None, None)  # type: ignore[arg-type]
+    ada, bob = (SimpleNamespace(id=name, session_state=state) for name in ("ada", "bob"))
+    storage.save(SessionInfo(None, ada))  # type: ignore[arg-type]
+    active = ActiveSessionInfo(object(), bob)  # type: ignore[arg-type]
+    manager._active_session_info_by_id["bob"] = active
+    server = SimpleNamespace(_session_mgr=manager)
+    known = SimpleNamespace(exists=lambda: True, get_instance=lambda: server)
+    monkeypatch.setattr(private, "runtime", known)
+    assert private.left_sessions() == {"ada": "ours"}
+    storage.save(SessionInfo(None, SimpleNamespace(id="cy", session_state=SessionState())))  # type: ignore[arg-type]
+    assert private.left_sessions() == {"ada": "ours", "cy": None}
 
 
 @assumption("_get_signed_cookie_with_chunks in web/server/starlette/starlette_websocket.py")

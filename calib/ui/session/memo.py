@@ -6,8 +6,10 @@ Streamlit's own caches cannot hold work that draws its progress.
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -21,7 +23,8 @@ import numpy as np
 from pandas.api.extensions import ExtensionArray
 
 from calib.data.base import Data
-from calib.ui.session.receiving import budget_gb
+from calib.ui.session.environment import budget_gb, budget_of_process
+from calib.ui.session.free_memory import resident_bytes, trim
 from calib.ui.session.turns import HEAVY, Computation
 
 P = ParamSpec("P")
@@ -30,6 +33,9 @@ T = TypeVar("T")
 MIN_RESULT_BYTES = 2**12
 # Results shrink to this share of their limit, so that it is not reached again at once.
 SHRUNK_SHARE = 0.9
+# If the process holds too much, results of this time stay: a page that is being drawn would
+# otherwise compute them again and again.
+KEPT_SECONDS = 60.0
 
 
 class Unkeyed(partial[T]):
@@ -47,6 +53,7 @@ class Result:
         self.value = value
         self.buffers = {id(self): MIN_RESULT_BYTES, **dict(_buffers(value))}
         self.used = 0  # The number of the last use.
+        self.time = 0.0  # The time of the last use.
         self._freed = results.freed
 
     def __del__(self) -> None:
@@ -57,12 +64,13 @@ class Result:
 class Results:
     """The results that the memos hold, and those that are being computed.
 
-    If they take more than `limit` bytes, those that were used longest ago go first. Memory that
-    several results have in common counts once.
+    If they take more than `limit` bytes, or the process holds more than `limit_of_process`, those
+    that were used longest ago go first. Memory that several results have in common counts once.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, limit_of_process: float = math.inf) -> None:
         self.limit = limit
+        self.limit_of_process = limit_of_process
         self.lock = threading.Lock()
         self.memos: WeakSet[Memo] = WeakSet()
         # Only memos keep a result, so that it is freed when the last session that used it ends.
@@ -77,19 +85,30 @@ class Results:
     def use(self, key: Hashable) -> Result | None:
         result = self.by_key.get(key)
         if result is not None:
-            result.used = next(self.uses)
+            self._used(result)
         return result
+
+    def _used(self, result: Result) -> None:
+        result.used, result.time = next(self.uses), time.monotonic()
 
     def add(self, key: Hashable, value: Any) -> Result:
         result = self.by_key[key] = Result(value, self)
-        result.used = next(self.uses)
+        self._used(result)
         # A new buffer can have the place of one that was freed.
         self._count_freed()
         for buffer, size in result.buffers.items():
             self.n_bytes += 0 if self._holders[buffer] else size
             self._holders[buffer] += 1
         if self.n_bytes > self.limit:
-            self._shrink(result)
+            self._shrink(SHRUNK_SHARE * self.limit, result.used)
+        # The sizes of results are estimates, and results are not all that a process holds.
+        if (excess := resident_bytes() - self.limit_of_process) > 0:
+            before = time.monotonic() - KEPT_SECONDS
+            old = [one.used for one in self.by_key.values() if one.time > before]
+            held = self.n_bytes
+            self._shrink(held - excess, min(old, default=result.used))
+            if self.n_bytes < held:
+                trim()
         return result
 
     def _count_freed(self) -> None:
@@ -100,12 +119,13 @@ class Results:
                     del self._holders[buffer]
                     self.n_bytes -= size
 
-    def _shrink(self, newest: Result) -> None:
+    def _shrink(self, n_bytes: float, first_kept: int) -> None:
+        """Free results until they take this many bytes, or only those of later uses are left."""
         # The list must not hold the results, because the loop frees them.
         by_use = sorted((result.used, key) for key, result in self.by_key.items())
         for used, key in by_use:
             # The page shows the newest result, however large it is.
-            if self.n_bytes <= SHRUNK_SHARE * self.limit or used == newest.used:
+            if self.n_bytes <= n_bytes or used >= first_kept:
                 return
             for memo in self.memos:
                 memo.held.pop(key, None)
@@ -119,7 +139,7 @@ class Results:
 @cache
 def shared_results() -> Results:
     """The results of all sessions of this server."""
-    return Results(budget_gb("CALIB_RESULTS_GB", 2.0) * 2**30)
+    return Results(budget_gb("CALIB_RESULTS_GB", 2.0) * 2**30, budget_of_process())
 
 
 class Memo:

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from calib.ui import streamlit_private
-from calib.ui.session.environment import amount
-from calib.ui.session.free_memory import give_back
+from calib.ui.session.environment import budget_gb, budget_of_process
+from calib.ui.session.free_memory import give_back, resident_bytes
 
 # A smaller file counts as this size, because a million files of one byte take memory too.
 MIN_COUNTED_BYTES = 2**16
@@ -30,11 +30,6 @@ FULL = (
 )
 
 
-def budget_gb(variable: str, usual: float) -> float:
-    """Gigabytes that uploaded files may take, by a variable of the operator."""
-    return amount(variable, "gigabytes", usual) or usual
-
-
 class Receiving:
     """Refuses uploads beyond the budget, and ends sessions that were left."""
 
@@ -42,10 +37,9 @@ class Receiving:
         self._app = app
         self._of_session = budget_gb("CALIB_SESSION_UPLOAD_GB", 2.0)
         self._of_server = budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)
+        self._of_process = budget_of_process()
         # Bytes of incomplete uploads, by session.
         self._arriving: Counter[str] = Counter()
-        # Sessions that uploaded a file, and have not been ended.
-        self._sessions: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -64,8 +58,6 @@ class Receiving:
 
     async def _put(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = streamlit_private.session_of_upload(scope["path"])
-        if streamlit_private.is_connected(session):
-            self._sessions.add(session)
         taken = 0
 
         async def counted() -> Message:
@@ -98,18 +90,32 @@ class Receiving:
     def _left(self) -> None:
         """Free what sessions without a connection hold, unless they come back in time."""
         loop = asyncio.get_running_loop()
-        if gone := _gone(self._sessions):
-            loop.call_later(FILES_KEPT_SECONDS, _free_files, gone)
-            loop.call_later(SESSION_KEPT_SECONDS, self._end, gone)
+        if left := [*streamlit_private.left_sessions()]:
+            self._relieve(left)
+            loop.call_later(FILES_KEPT_SECONDS, _free_files, left)
+            loop.call_later(FILES_KEPT_SECONDS, self._relieve, left)
+            loop.call_later(SESSION_KEPT_SECONDS, _end, left)
 
-    def _end(self, sessions: Sequence[str]) -> None:
-        for session in _gone(sessions):
-            streamlit_private.end_session(session)
-            self._sessions.discard(session)
-        give_back()
+    def _relieve(self, sessions: Sequence[str]) -> None:
+        """If the process holds too much, end sessions that were left. Only their data are kept."""
+        if resident_bytes() <= self._of_process:
+            return
+        left = streamlit_private.left_sessions()
+        kept = [left[session] for session in sessions if left.get(session)]
+        for data in kept:
+            data.free_results()
+        # The timer holds the data, which a reloaded tab finds as long as without this.
+        asyncio.get_running_loop().call_later(SESSION_KEPT_SECONDS, kept.clear)
+        _end(sessions)
 
 
-def _gone(sessions: Sequence[str] | set[str]) -> list[str]:
+def _end(sessions: Sequence[str]) -> None:
+    for session in _gone(sessions):
+        streamlit_private.end_session(session)
+    give_back()
+
+
+def _gone(sessions: Sequence[str]) -> list[str]:
     """The sessions that have no connection."""
     return [session for session in sessions if not streamlit_private.is_connected(session)]
 

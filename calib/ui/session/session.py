@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, Literal, TypeVar
+from weakref import WeakValueDictionary
 
 from streamlit.delta_generator import DeltaGenerator
 
@@ -30,9 +31,10 @@ from calib.ui.session.serving import of_server
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import TeamReports
 from calib.ui.session.upload import Connected, Upload
+from calib.ui.streamlit_private import SESSION_KEY
 
 T = TypeVar("T")
-SESSION = "calib"
+SESSION = SESSION_KEY
 # After a reload the new session takes these fields from the old one.
 RESUMED_FIELDS = ("upload", "recent", "draft", "title", "author", "note", "memo", "judging")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
@@ -106,7 +108,8 @@ class Session:
     opens_judge: bool = False  # Whether dropped tables are a judge's, which its page shows.
     changed_since: str = ""  # A sentence about what a refresh of the source has changed.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
-    latest: dict[str, LiveAnalysis] = field(default_factory=dict)
+    # Only memos keep a result, so that it is freed when memory is short.
+    latest: WeakValueDictionary[str, LiveAnalysis] = field(default_factory=WeakValueDictionary)
     seed: bytes = field(default_factory=token_bytes)  # The secrets of the uploads are made of it.
 
     @classmethod
@@ -184,6 +187,11 @@ class Session:
         for name in RESUMED_FIELDS:
             setattr(self, name, getattr(earlier, name))
         self.awaited = LinkedData()
+
+    def free_results(self) -> None:
+        """Forget what can be computed again from the data."""
+        self.memo.held.clear()
+        self.latest.clear()
 
     @property
     def settings(self) -> Settings:

@@ -10,6 +10,7 @@ import pytest
 
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
+from calib.ui.session import memo as memo_module
 from calib.ui.session import turns
 from calib.ui.session.memo import Keyed, Memo, Results, Unkeyed
 from calib.ui.session.turns import HEAVY
@@ -123,6 +124,33 @@ def test_memory_inside_a_result_counts(hide):
     for number in range(5):
         memo(Keyed(lambda: (megabyte(0), hide(megabyte(0)))), number)
     assert len(memo) == (2 if isinstance(hide(megabyte(0)), Predictions) else 1)
+
+
+def test_a_process_that_holds_too_much_frees_old_results(monkeypatch):
+    results, resident, now = Results(100 * MB, 500 * MB), [500 * MB], [0.0]
+    monkeypatch.setattr(memo_module, "resident_bytes", lambda: resident[0])
+    monkeypatch.setattr(memo_module.time, "monotonic", lambda: now[0])
+    memo = Memo(results)
+
+    def numbers():
+        return [number for _, (number, *_) in memo.held]
+
+    for number in range(10):
+        now[0] += 10.0
+        memo(megabyte, number)
+    assert len(memo) == 10
+    # It holds three results too much, each of a little more than a megabyte.
+    resident[0] += 3 * MB
+    memo(megabyte, 10)
+    assert numbers() == [*range(3, 11)]
+    # Results of the last minute stay, because a page would compute them again at once.
+    resident[0] += 1000 * MB
+    now[0] += memo_module.KEPT_SECONDS - 5.0
+    memo(megabyte, 11)
+    assert numbers() == [9, 10, 11]
+    now[0] += 10.0
+    memo(megabyte, 12)
+    assert numbers() == [11, 12]
 
 
 def test_a_result_that_is_too_large_is_kept_until_the_next():

@@ -1,5 +1,8 @@
 """How much the server takes of uploads, and how long it keeps them."""
 
+import gc
+import math
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +18,15 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from calib.ui import streamlit_private
 from calib.ui.session import receiving
+from calib.ui.session.environment import budget_gb
+from calib.ui.session.memo import Memo, Results
 from calib.ui.session.receiving import Receiving
+from calib.ui.session.session import Session
 
 MB = 2**20
 
@@ -31,12 +38,24 @@ class Server:
         self.uploaded_file_mgr = MemoryUploadedFileManager("/_stcore/upload_file")
         self.active = {"ada", "bob"}
         self.closed: list[str] = []
+        self.states: dict[str, dict[str, Session]] = {"ada": {}, "bob": {}}
+        self._session_mgr = self
+
+    def list_sessions(self) -> list[SessionInfo]:
+        return [
+            SessionInfo(
+                self if session in self.active else None,  # type: ignore[arg-type]
+                SimpleNamespace(id=session, session_state=state),  # type: ignore[arg-type]
+            )
+            for session, state in self.states.items()
+        ]
 
     def is_active_session(self, session: str) -> bool:
         return session in self.active
 
     def close_session(self, session: str) -> None:
         self.closed.append(session)
+        del self.states[session]
 
     async def put(self, request: Request) -> Response:
         data = b"".join([chunk async for chunk in request.stream()])
@@ -178,6 +197,45 @@ def test_who_comes_back_keeps_the_files(
     assert server.closed == []
 
 
+def test_results_go_with_the_connection_if_the_process_holds_too_much(
+    client: Client, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "SESSION_KEPT_SECONDS", 0.3)
+    monkeypatch.setenv("CALIB_MEMORY_GB", "1")
+    resident = 2**29
+    monkeypatch.setattr(receiving, "resident_bytes", lambda: resident)
+    for name in ("ada", "bob"):
+        session = server.states[name]["calib"] = Session(memo=Memo(Results(MB)))
+        session.memo(len, (1, 2))
+    ada, bob = (weakref.ref(state["calib"]) for state in server.states.values())
+    del session
+    client.leave("ada")
+    # It may come back, and half of the budget is free.
+    assert server.closed == []
+    assert [len(one.memo) for one in (ada(), bob()) if one] == [1, 1]
+    resident = 2**30 + 1
+    client.leave("nobody")
+    # The data stay for a reloaded tab, and the other person is still here.
+    assert server.closed == ["ada"]
+    assert [len(one.memo) for one in (ada(), bob()) if one] == [0, 1]
+    client.wait(0.5)
+    gc.collect()
+    assert ada() is None
+    assert bob() is not None
+
+
+def test_memory_that_becomes_short_after_a_session_was_left_ends_it(
+    client: Client, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "FILES_KEPT_SECONDS", 0.1)
+    resident = iter([0.0, math.inf])
+    monkeypatch.setattr(receiving, "resident_bytes", lambda: next(resident))
+    client.leave("ada")
+    assert server.closed == []
+    client.wait(0.3)
+    assert server.closed == ["ada"]
+
+
 def test_an_upload_that_is_broken_off_is_no_error(server: Server) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         async for _ in Request(scope, receive).stream():
@@ -200,4 +258,4 @@ def test_an_upload_that_is_broken_off_is_no_error(server: Server) -> None:
 def test_a_budget_is_a_number_above_zero(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALIB_SERVER_UPLOAD_GB", text)
     with pytest.raises(ValueError, match="must be a number of gigabytes above 0"):
-        receiving.budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)
+        budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)

@@ -259,6 +259,20 @@ def test_every_model_keeps_its_own_last_result():
     assert list(session.latest) == [rows["c"].fingerprint]
 
 
+def test_a_session_without_its_results_computes_them_anew():
+    session = Session()
+    session.take(several("a"))
+    session.change(METHODS, ("uncalibrated",))
+    (rows,) = shown_models(session).values()
+    first = ref(analysis(session, rows, no_progress))
+    assert analysis(session, rows, no_progress) is first()
+    session.free_results()
+    gc.collect()
+    # No other part of the session keeps it.
+    assert first() is None
+    assert analysis(session, rows, no_progress).data.n_rows == rows.n_rows
+
+
 def test_files_of_several_models_have_one_fingerprint():
     one, two = several("a", "b"), several("a", "c")
     assert one.fingerprint != two.fingerprint != one.models["a"].fingerprint
