@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -140,6 +140,13 @@ def variational_estimate(
             for value, error in _of_cells(rows.cells(), n_folds, random_state)
         )
     )
+
+
+def variational_estimates(
+    scored: Iterable[BinaryView], *, confidence_level: float = 0.95
+) -> list[VariationalEstimate]:
+    """The estimates of several scores of the same rows."""
+    return [variational_estimate(rows, confidence_level=confidence_level) for rows in scored]
 
 
 def _of_cells(cells: ScoreCells, n_folds: int, seed: int) -> list[tuple[float, float]]:

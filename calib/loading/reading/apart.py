@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from calib.data.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
@@ -113,7 +114,7 @@ class FileReader:
                 # The system may end a process that waits for a long time.
                 _end(self._spare)
                 self._spare = None
-            self._spare = self._spare or _started(self.module)
+            self._spare = self._spare or _reader(self.module)
 
     def read(
         self,
@@ -150,7 +151,7 @@ class FileReader:
         """Do the job in a process, and return its exit status, or None if it takes too long."""
         self.prepare()
         with self._lock:
-            worker, self._spare = self._spare or _started(self.module), None
+            worker, self._spare = self._spare or _reader(self.module), None
         try:
             assert worker.stdin is not None
             # Writing to a process that has died fails. Its status then shows that it died.
@@ -191,7 +192,12 @@ def no_memory(memory: float) -> InputError:
     return refuse("memory", memory=memory)
 
 
-def _started(module: str) -> subprocess.Popen[bytes]:
+def _reader(module: str) -> subprocess.Popen[bytes]:
+    return started(START.format(module), stdin=subprocess.PIPE)
+
+
+def started(code: str, **options: Any) -> subprocess.Popen[bytes]:
+    """A process of this program, which uses one thread for each computation."""
     # A process that reads untrusted files must not know the address and password of the reports.
     environment = {
         name: value
@@ -200,10 +206,10 @@ def _started(module: str) -> subprocess.Popen[bytes]:
     }
     path = {"PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
     return subprocess.Popen(
-        [sys.executable, "-c", START.format(module)],
-        stdin=subprocess.PIPE,
+        [sys.executable, "-c", code],
         stdout=subprocess.DEVNULL,
         env=environment | path | ONE_THREAD,
+        **options,
     )
 
 

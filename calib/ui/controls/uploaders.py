@@ -32,6 +32,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
 from calib.ui.session.turns import FILES, Cancel
 from calib.ui.session.upload import Upload
+from calib.ui.session.workers import MIN_ROW_BYTES, prepare
 from calib.ui.streamlit_private import remove_files
 
 Place = Literal["data", "test"]
@@ -291,6 +292,7 @@ def _uploaded(
     files: Sequence[tuple[str, bytes]],
     progress: Progress,
 ) -> Upload | Judging:
+    prepare(sum(len(data) for _, data in files) // MIN_ROW_BYTES)
     counts, tables = _read(files, written, progress)
     if counts and tables:
         raise refuse("counts-and-rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -66,8 +66,9 @@ from calib.data.base import Data
 from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view
-from calib.metrics import VariationalEstimate, variational_estimate
+from calib.metrics import VariationalEstimate
 from calib.metrics.by_class import Classwise
+from calib.metrics.variational import variational_estimates
 from calib.numerics.arrays import IntArray
 from calib.reports import Report
 from calib.store.monitors import Monitor
@@ -85,6 +86,7 @@ from calib.ui.session.choices import (
 from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
+from calib.ui.session.workers import apart
 
 # The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
@@ -194,7 +196,7 @@ def _slice_tests(view: BinaryView, slicing: Slicing, at: float) -> SliceTests:
 def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
     """The segments in which the scores of a method fail."""
     return session.memo.heavy(
-        Unkeyed(find_segments, progress=progress),
+        Unkeyed(_segments, progress=progress),
         model.rows,
         held_out=model.analysis.held_out,
         method=method,
@@ -202,6 +204,10 @@ def segments(session: Session, model: Model, method: str, progress: Progress) ->
         confidence_level=session.settings.confidence_level,
         seed=session.settings.seed,
     )
+
+
+def _segments(rows: Data, *, progress: Progress, **options: Any) -> Segments:
+    return apart(find_segments, rows, n_rows=rows.n_rows, progress=progress, **options)
 
 
 def error_rates(
@@ -450,14 +456,15 @@ def _bins_tested(held_out: CrossFitted, method: str, curve: ReliabilityCurve) ->
     return bin_tests(held_out.cells[method], curve, held_out.clusters(method))
 
 
-def variational(session: Session, analysis: LiveAnalysis, method: str) -> VariationalEstimate:
-    """The calibration error of a method without bias, with its two parts."""
-    held_out, at = analysis.held_out, session.settings.confidence_level
-    return session.memo(_variational, held_out, method, at)
+def variational(session: Session, analysis: LiveAnalysis) -> Mapping[str, VariationalEstimate]:
+    """The calibration error of each method without bias, with its two parts."""
+    return session.memo.heavy(_variational, analysis.held_out, session.settings.confidence_level)
 
 
-def _variational(held_out: CrossFitted, method: str, at: float) -> VariationalEstimate:
-    return variational_estimate(held_out.view(method), confidence_level=at)
+def _variational(held_out: CrossFitted, at: float) -> Mapping[str, VariationalEstimate]:
+    views = [held_out.view(key) for key in held_out.scores]
+    estimates = apart(variational_estimates, views, n_rows=len(held_out.rows), confidence_level=at)
+    return dict(zip(held_out.scores, estimates, strict=True))
 
 
 def rows_of_bin(
@@ -507,7 +514,8 @@ def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensit
 
 def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
-    return ece_sensitivity(cells, replicates, confidence_level=level)
+    n_rows = len(held_out.rows)
+    return apart(ece_sensitivity, cells, replicates, n_rows=n_rows, confidence_level=level)
 
 
 def reproduced(session: Session, analysis: LiveAnalysis, method: str, text: str) -> Conventions:

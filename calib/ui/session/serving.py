@@ -19,6 +19,7 @@ from calib.loading import Columns, FileFormat, InputError, Table, for_test_file,
 from calib.loading.loader import LoadOptions, mapping_of
 from calib.loading.logs import combined
 from calib.ui.session.upload import Connected, Upload
+from calib.ui.session.workers import prepare
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
@@ -63,7 +64,10 @@ def hold(sources: Sequence[str], table: str | None, options: Mapping[str, Any]) 
         of_server.cache_clear()
         os.environ[VARIABLE] = json.dumps({"sources": places, "table": table, **options})
     upload = of_server() if sources else None
-    return () if upload is None else upload.read_as
+    if upload is None:
+        return ()
+    prepare(sum(rows.n_rows for rows in upload.models.values()))
+    return upload.read_as
 
 
 @cache

@@ -29,6 +29,7 @@ from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
 from calib.ui.session.upload import Upload
+from calib.ui.session.workers import apart
 
 READING = "Reading the columns"
 
@@ -179,7 +180,8 @@ def _fit(
     earlier: LiveAnalysis | None = None,
     progress: Progress = no_progress,
 ) -> LiveAnalysis:
-    made = analyze(rows, settings, earlier=earlier, progress=progress)
+    n_rows = rows.n_rows
+    made = apart(analyze, rows, settings, n_rows=n_rows, progress=progress, earlier=earlier)
     trim()
     return made
 
@@ -217,8 +219,15 @@ def _with_advice(alone: LiveAnalysis, advice: Recommendation) -> LiveAnalysis:
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
     """All models, uncalibrated, clipped and calibrated by one method."""
     settings = replace(session.settings, methods=("uncalibrated",))
-    compared = Unkeyed(compare_models, progress=progress)
-    return session.memo.heavy(compared, models(session), settings, method=method)
+    compared = Unkeyed(_compare, progress=progress)
+    return session.memo.heavy(compared, models(session), settings, method)
+
+
+def _compare(
+    every: Mapping[str, Data], settings: Settings, method: str, *, progress: Progress
+) -> ModelComparison:
+    n_rows = sum(rows.n_rows for rows in every.values())
+    return apart(compare_models, every, settings, n_rows=n_rows, progress=progress, method=method)
 
 
 def follow_auto(session: Session, latest: LiveAnalysis) -> bool:

@@ -63,14 +63,10 @@ BIN_HEAD: Sequence[tuple[str, str]] = (
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     analysis = model.analysis
     tests = {key: results.bins_tested(session, analysis, key) for key in analysis.methods}
+    errors = results.variational(session, analysis)
     st.markdown("### Observed and expected positives of all rows")
     lines = [
-        _total_line(
-            analysis,
-            analysis.methods[key],
-            tests[key],
-            results.variational(session, analysis, key),
-        )
+        _total_line(analysis, analysis.methods[key], tests[key], errors[key])
         for key in analysis.ranked
     ]
     lines_table("in_total", "All methods", TOTAL_HEAD, lines)
