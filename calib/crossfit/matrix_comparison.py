@@ -277,11 +277,13 @@ def _clipped_note(scored: ScoreMatrix, results: Mapping[str, MulticlassResult]) 
     if not len(clipped):
         return
     weight = np.ones(len(true)) if scored.weight is None else scored.weight
-    known = clipped[true[clipped] > 0.0]
+    above_zero = clipped[true[clipped] > 0.0]
     # An exact sum does not depend on the order of the rows.
-    raised = math.fsum(weight[known] * np.log(MACHINE_EPSILON / true[known])) / math.fsum(weight)
+    raised = math.fsum(weight[above_zero] * np.log(MACHINE_EPSILON / true[above_zero])) / math.fsum(
+        weight
+    )
     loss = number(results["uncalibrated"].metrics["log_loss"].value + raised, 4)
-    is_least = "at least " if len(known) < len(clipped) else ""
+    is_least = "at least " if len(above_zero) < len(clipped) else ""
     verb = "has" if len(clipped) == 1 else "have"
     yield (
         f"{plural(len(clipped), 'row')} {verb} a score below 2.2e-16 for the true class. Log "

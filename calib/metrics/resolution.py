@@ -10,7 +10,7 @@ from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.numerics.sorting import increasing_order, run_starts
 
-# The temporaries of so many entries stay in the processor's second cache.
+# The temporaries of this number of entries stay in the processor's second cache.
 CHUNK_ENTRIES = 1 << 14
 
 
