@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+import uvicorn
 from streamlit import cli_util, config, runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -268,6 +270,17 @@ def load_options(options: Mapping[str, Any]) -> None:
     from streamlit.web import bootstrap
 
     bootstrap.load_config_options(dict(options))
+
+
+def limit_stopping(seconds: int) -> None:
+    """Let the server close connections that are open so long after it was told to stop.
+
+    Streamlit makes the server and passes no limit on, so it would wait for a silent connection for
+    ever. The signal's handler is a method of that server.
+    """
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    if isinstance(server, uvicorn.Server):
+        server.config.timeout_graceful_shutdown = seconds
 
 
 def app_url() -> str:

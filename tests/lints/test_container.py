@@ -11,6 +11,7 @@ import pytest
 
 from calib.loading.reading.apart import Limits
 from calib.ui.session.environment import budget_of_process
+from calib.ui.session.serving import MAX_STOPPING_SECONDS
 from calib.ui.session.turns import MAX_READING
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +60,7 @@ def test_the_example_reads_only_and_asks_for_a_password():
         assert service["security_opt"] == ["no-new-privileges:true"]
     for app in replicas:
         assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
+        assert int(app["stop_grace_period"].removesuffix("s")) > MAX_STOPPING_SECONDS + 2
         # Browsers reach the replicas only through nginx, with the cookie that names one of them.
         assert "ports" not in app
         assert app["environment"]["STREAMLIT_SECRETS_FILES"] == services["secrets"]["command"][1]

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
+import uvicorn
 from starlette.routing import Route
 from streamlit import cli_util, config
 from streamlit.auth_util import set_cookie_with_chunks
@@ -273,6 +274,18 @@ def test_a_browser_opens_at_the_address_of_the_app(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(cli_util, "open_browser", opened.append)
     private.open_browser(private.app_url())
     assert opened == [f"http://localhost:{st.get_option('server.port')}"]
+
+
+@assumption("capture_signals in uvicorn's server.py")
+def test_the_handler_of_the_signal_is_a_method_of_the_server() -> None:
+    server = uvicorn.Server(uvicorn.Config("app:app"))
+    assert server.config.timeout_graceful_shutdown is None
+    with server.capture_signals():
+        private.limit_stopping(10)
+    assert server.config.timeout_graceful_shutdown == 10
+    # Nothing is changed where another program has the signal.
+    private.limit_stopping(11)
+    assert server.config.timeout_graceful_shutdown == 10
 
 
 @assumption("web/server/app_discovery.py")

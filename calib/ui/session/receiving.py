@@ -22,8 +22,11 @@ from calib.ui.session.free_memory import give_back, resident_bytes
 MIN_COUNTED_BYTES = 2**16
 # A person whose connection is lost for a moment keeps files that were not read yet.
 FILES_KEPT_SECONDS = 10.0
+# A connection that was lost, or is held open on purpose, sends nothing for this long.
+MAX_SILENT_SECONDS = 30.0
 # Streamlit waits 120 seconds for a lost connection. After that it knows no session to end.
 SESSION_KEPT_SECONDS = 110.0
+SILENT = "The upload was given up, because nothing arrived for {seconds:g} seconds. Try again."
 FULL = (
     "The server holds as many uploaded files as it may ({limit:g} GB {whose}). Try again in two "
     "minutes, or ask its operator to set {variable}."
@@ -62,7 +65,10 @@ class Receiving:
 
         async def counted() -> Message:
             nonlocal taken
-            message = await receive()
+            try:
+                message = await asyncio.wait_for(receive(), MAX_SILENT_SECONDS)
+            except TimeoutError:
+                raise HTTPException(408, SILENT.format(seconds=MAX_SILENT_SECONDS)) from None
             size = len(message.get("body", b""))
             taken += size
             self._arriving[session] += size

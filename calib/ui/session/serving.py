@@ -25,6 +25,7 @@ from calib.ui.session.workers import prepare
 VARIABLE = "CALIB_SERVE"
 # The server surely answers this long after its preparations.
 STARTUP_SECONDS = 0.2
+MAX_STOPPING_SECONDS = 10
 
 
 def app_file() -> Path:
@@ -139,18 +140,31 @@ def serve(
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
-    # A second interrupt, while open pages are closed, would be logged as an error.
-    logging.getLogger("uvicorn.error").addFilter(
-        lambda record: "CancelledError" not in record.getMessage()
-    )
-    app = st.App(script, middleware=middleware(css))
+    app = st.App(script, lifespan=stopping_in_time, middleware=middleware(css))
     load_options(options)
     sign_in.check()
     app.run(config=options)
 
 
 @asynccontextmanager
-async def opened(_app: object) -> AsyncIterator[None]:
+async def stopping_in_time(_app: object) -> AsyncIterator[None]:
+    """Let a server that is told to stop answer for some seconds, and then close its connections."""
+    from calib.ui.streamlit_private import limit_stopping
+
+    limit_stopping(MAX_STOPPING_SECONDS)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_closing)
+    yield
+
+
+def _is_no_closing(record: logging.LogRecord) -> bool:
+    """Whether a line of the log says more than that a connection was closed at the end."""
+    kind = record.exc_info[0] if record.exc_info else None
+    closed = kind is not None and issubclass(kind, asyncio.CancelledError)
+    return not closed and "CancelledError" not in record.getMessage()
+
+
+@asynccontextmanager
+async def opened(app: object) -> AsyncIterator[None]:
     """Open a browser once the server answers, as `streamlit run` does for a plain script.
 
     Raises ValueError if the sign-in would be none.
@@ -163,4 +177,5 @@ async def opened(_app: object) -> AsyncIterator[None]:
     sign_in.check()
     if not st.get_option("server.headless"):
         asyncio.get_running_loop().call_later(STARTUP_SECONDS, open_browser, app_url())
-    yield
+    async with stopping_in_time(app):
+        yield

@@ -166,6 +166,22 @@ def test_one_upload_is_cut_where_the_budget_ends(client: Client, server: Server)
     assert read <= 11
 
 
+def test_a_silent_upload_is_given_up_and_frees_its_budget(
+    client: Client, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "MAX_SILENT_SECONDS", 0.2)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for seconds in (0.1, 0.1, 0.1, 20.0):
+            yield b"x" * (MB // 2)
+            await anyio.sleep(seconds)
+
+    answer = client.put("ada", "1", chunks())
+    assert answer.status_code == 408
+    assert server.held_mb == 0
+    assert [sent(client, "ada", str(i), MB) for i in range(2)] == [204, 204]
+
+
 def test_files_of_one_byte_count(client: Client) -> None:
     assert {sent(client, "ada", str(i), 1) for i in range(39)} == {204}
     assert sent(client, "ada", "last", 1) == 413
