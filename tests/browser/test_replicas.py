@@ -118,3 +118,9 @@ def test_the_people_of_a_killed_replica_go_on_at_the_other(
     settle(grace)
     assert replica(grace.context) == "2"
     expect(by_key(grace, "explorer")).to_be_visible()
+
+    # The cookie of the replica is removed with the sign-in.
+    by_key(grace, "share").get_by_role("button").click()
+    with grace.expect_navigation(url=lambda where: "/oauth2/end_session" in where):
+        by_key(grace, "sign_out").get_by_role("button").click()
+    assert COOKIE not in {cookie["name"] for cookie in grace.context.cookies()}
