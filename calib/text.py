@@ -423,9 +423,13 @@ def without_scale(label: str) -> str:
 
 
 def formula(code: str) -> str:
-    """A formula as pages and reports write it: with minus signs, and 1e-8 in place of 1e-08."""
+    """A formula as pages and reports write it: with minus signs, and 1e-8 in place of 1e-08.
+
+    >>> formula("1 / (1 + exp(-logit(s) / 2.25)) - 1e-08")
+    '1 / (1 + exp(−logit(s) / 2.25)) − 1e-8'
+    """
     text = re.sub(r"(?<=\de)-0(?=\d)", "-", code)
-    return re.sub(r"(?<!\w)-(?=[\d.( ])", MINUS, text)
+    return re.sub(r"(?<!\w)-(?=[\w.( ])", MINUS, text)
 
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")

@@ -350,11 +350,11 @@ def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:
 def since_curves(analysis: Analysis, plan: PlanChoice) -> dict[str, ReliabilityCurve]:
     """Reliability before a change, since then, and since then under the plan."""
     settings = analysis.settings
-    since = text.day_words(plan.since)
+    # A longer name would be cut beside its line.
     names = (
         f"Until {text.day_words(plan.since - timedelta(1))}",
-        f"Since {since}",
-        f"Since {since}, after",
+        f"Since {text.day_words(plan.since)}",
+        "After calibration",
     )
     return {
         name: reliability_curve(

@@ -9,6 +9,7 @@ from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import choose_plan
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
+from calib.text import shortened
 
 WRONG, RIGHT = Held("ink", "slice", 4, 5), Held("ink", "slice", 0, 5)
 MONTHS = Held("day", "month", 1, 12)
@@ -66,6 +67,12 @@ def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
     made = answer.recommended_plan(plan)
     before, after = made.split("<span>")[1].removesuffix("</h3></div>").split(" → </span>")
     assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
+
+
+def test_the_lines_of_a_plan_have_names_that_are_not_cut(churn):
+    names = list(answer.since_curves(*churn))
+    assert len(set(names)) == 3
+    assert [shortened(name) for name in names] == names
 
 
 def test_a_correction_is_claimed_only_if_every_column_is_checked(corrected):

@@ -36,7 +36,7 @@ def test_the_heading_says_how_many_methods_tie_with_the_recommended_one(analysis
 def test_the_advice_has_two_losses_that_differ_by_the_change(analysis, texts):
     advice = compare.plain_advice(analysis)
     before, after, change = re.search(r"([\d.]+) → ([\d.]+), change −([\d.]+)", advice).groups()
-    assert f"{float(before) - float(after):.3f}" == change
+    assert f"{float(before) - float(after):.4f}" == change
     texts(advice)
 
 

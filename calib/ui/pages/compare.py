@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import RULE, change_text, interval_text
+from calib.analysis.recommendation import RULE, interval_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
@@ -21,12 +21,18 @@ from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import ranked_results
-from calib.figures.words import band_sentence, binning, details, metric_text, undrawn
+from calib.figures.words import (
+    band_sentence,
+    binning,
+    details,
+    metric_change,
+    metric_text,
+    undrawn,
+)
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
     UNKNOWN,
-    adding_up,
     decimals,
     interval,
     joined,
@@ -238,9 +244,11 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     change = results[key].differences["log_loss"]
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
-    first, last, _ = adding_up(before, after, change)
-    changed = change_text(before, after, change, analysis.settings.confidence_level)
-    said = f"{loss} on unseen rows {first} → {last}, change {changed}"
+    # The table below has the same digits.
+    changed, bounds = metric_change("log_loss", before, after, change)
+    at = level(analysis.settings.confidence_level)
+    said = f"{loss} on unseen rows {number(before)} → {number(after)}, change {changed}"
+    said += f", {at} CI {bounds}" if bounds else ""
     name = method_label(key)
     # Calibrators of whole rows, and a stack, have no number of parameters.
     n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)

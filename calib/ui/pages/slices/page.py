@@ -358,7 +358,7 @@ def _rates_line(name: str, rates: SliceErrorRates, i: int) -> Line:
     for rate in RATE_LABELS:
         value, low, high = (getattr(rates, f"{rate}{end}")[i] for end in ("", "_low", "_high"))
         spread = f"{percent(low)} to {percent(high)}"
-        cells.append(("–",) if math.isnan(value) else (percent(value, 2), spread))
+        cells.append(("–",) if math.isnan(value) else (percent(value), spread))
     return Line([*cells, (percent(rates.flagged[i]),)])
 
 
