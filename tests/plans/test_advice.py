@@ -10,6 +10,7 @@ from scipy.special import expit
 
 import calib
 from calib.analysis.decisions import expected_counts
+from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import choose_plan, choosing, why_no_plan, with_plan
 from calib.analysis.recommendation import Plan
 from calib.cli import main
@@ -21,6 +22,7 @@ from calib.reports.render.blocks import Table
 from calib.reports.verified_report import verify_report
 from calib.ui.pages import compare
 from calib.ui.pages.decisions.answer import advice, answer
+from calib.ui.pages.overview import time_finding
 from calib.ui.session import choices, state
 from calib.ui.session.results import decisions, with_plan_of
 from tests.pages.harness import dropped, start
@@ -163,4 +165,12 @@ def test_data_without_a_plan_say_why(planned, monkeypatch):
     matrix = Predictions.from_arrays(rows.outcome, np.column_stack([1 - rows.scores, rows.scores]))
     assert why_no_plan(matrix, analysis) == "one score per class"
     test = Predictions.from_arrays(rows.outcome, rows.scores, test=np.arange(len(rows)) % 2 == 0)
-    assert why_no_plan(test, calib.analyze(test, {"methods": ("logistic",)})) == "test rows"
+    tested = state.Model(test, calib.analyze(test, {"methods": ("logistic",)}))
+    assert why_no_plan(test, tested.analysis) == "test rows"
+    # Overview says it where periods fail after what is recommended, and nowhere else.
+    failing, holding = (Held("day", "month", wrong, 6) for wrong in (3, 0))
+    monkeypatch.undo()
+    usual = state.Model(rows, analysis)
+    assert "test rows" in time_finding(tested, Parts((failing,), (failing,)))
+    assert "test rows" not in time_finding(tested, Parts((failing,), (holding,)))
+    assert "get no calibrator" not in time_finding(usual, Parts((failing,), (failing,)))
