@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
-from calib.calibrators.forms import Form, Operations, RowsForm
+from calib.calibrators.forms import Form, Operations, RowsForm, Within
 from calib.numerics.splines import Pieces
 
 # An expression has the rank of its last operation; higher ranks bind more tightly.
@@ -150,5 +150,8 @@ def formula_of(form: Form | RowsForm, n_classes: int) -> str:
     if isinstance(form, RowsForm):
         return f"{form.kind.replace('_', ' ')} of {n_classes:,} classes"
     do = Notation()
-    value = form.finish(do, form.of(do, do.atom("s")))
+    score = do.atom("s")
+    if isinstance(form, Within):
+        score, form = do.clip(score, *form.ends), form.inner
+    value = form.finish(do, form.of(do, score))
     return str(value).replace(" * ", " ") + "".join(do.curves)

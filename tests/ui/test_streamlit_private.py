@@ -4,7 +4,6 @@ If a test fails, its message names the place in Streamlit's source to look at, a
 `calib/ui/streamlit_private.py` is what to change.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 from starlette.routing import Route
 from streamlit import cli_util, config
 from streamlit.auth_util import set_cookie_with_chunks
@@ -191,7 +191,6 @@ def test_sessions_know_their_people_and_files(monkeypatch: pytest.MonkeyPatch) -
     sessions = WebsocketSessionManager(
         MemorySessionStorage(), MemoryUploadedFileManager("x"), ScriptCache(), None
     )
-    loop = asyncio.new_event_loop()
     server = SimpleNamespace(_session_mgr=sessions, media_file_mgr=files)
     known = SimpleNamespace(exists=lambda: True, get_instance=lambda: server)
     monkeypatch.setattr(private, "runtime", known)
@@ -200,8 +199,8 @@ def test_sessions_know_their_people_and_files(monkeypatch: pytest.MonkeyPatch) -
         script = ScriptData(str(ROOT / "app.py"), False)
         return sessions.connect_session(SimpleNamespace(), script, ada)  # type: ignore[arg-type]
 
-    session = loop.run_until_complete(connect())
-    loop.close()
+    with start_blocking_portal() as portal:  # A worker whose browser is open has a loop of its own.
+        session = portal.call(connect)
     assert private.sessions() == {session: ada}
     monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: session)
     path = files.add(b"rows", "text/csv", "1", "a.csv", is_for_static_download=True)

@@ -34,7 +34,7 @@ from calib.numerics.estimate import Estimate
 from calib.text import day_words, joined, number
 
 N_FOLDS = 5
-# These take four to ten seconds of a processor, by the calibrator.
+# These take 4 to 6 seconds of a processor, by the calibrator.
 MAX_PLAN_ROWS = 1_000_000
 # Columns with more values have slices that are too small to be calibrated apart.
 MAX_COLUMNS, MAX_VALUES = 8, 50

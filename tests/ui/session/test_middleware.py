@@ -1,6 +1,5 @@
 """Requests under a foreign name, for the metrics, or that another site made a browser send."""
 
-import anyio
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -17,6 +16,12 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(f"answered {Request(scope).url.path}")(scope, receive, send)
 
 
+def in_thread(app: ASGIApp, scope: Scope, send: Send) -> None:
+    """Pass a scope to an app. A worker whose browser is open has a loop of its own."""
+    with start_blocking_portal() as portal:
+        portal.call(app, scope, None, send)
+
+
 def status(app: ASGIApp, path: str = "/", **headers: str) -> int:
     async def ask() -> int:
         written = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -24,7 +29,6 @@ def status(app: ASGIApp, path: str = "/", **headers: str) -> int:
         async with httpx.AsyncClient(transport=transport, base_url="http://calib.lan") as client:
             return (await client.get(path, headers=written)).status_code
 
-    # In a thread: a worker whose browser is open has a loop of its own.
     with start_blocking_portal() as portal:
         return portal.call(ask)
 
@@ -81,7 +85,7 @@ def test_control_characters_are_refused_before_anything_else(kind: str) -> None:
 
     for path in ("/_stcore/stream\n", "/\x00", "/a\tb", "/page"):
         scope = {"type": kind, "path": path, "headers": [(b"host", b"localhost")]}
-        anyio.run(KnownHosts(app), scope, None, send)
+        in_thread(KnownHosts(app), scope, send)
     assert reached == [400, 400, 400, "/page"]
 
 
@@ -114,7 +118,7 @@ def test_sessions_are_opened_by_pages_of_the_same_address_alone(origin: str | No
     headers = [(b"host", b"localhost:8501")]
     headers += [] if origin is None else [(b"origin", origin.encode())]
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
-    anyio.run(KnownHosts(app), scope, None, send)
+    in_thread(KnownHosts(app), scope, send)
     assert reached[0] == (True if ORIGINS[origin] else 403)
 
 

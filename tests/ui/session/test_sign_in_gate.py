@@ -28,9 +28,10 @@ from calib.ui.session.sign_in_gate import SignInGate
 from tests.ui.session.test_open_sessions import shows
 
 SECRET = "a secret of the test's, of forty characters"
+# A suite may take longer than some minutes between this line and a test.
 HERE = {"is_logged_in": True, "iss": "https://id.example.org", "iat": time.time()}
-ADA = {**HERE, "sub": "ada", "nonce": "1", "exp": time.time() + 600}
-GRACE = {**HERE, "sub": "grace", "nonce": "2", "exp": time.time() + 600}
+ADA = {**HERE, "sub": "ada", "nonce": "1", "exp": time.time() + 86_400}
+GRACE = {**HERE, "sub": "grace", "nonce": "2", "exp": time.time() + 86_400}
 ENDED = {**ADA, "nonce": "3", "exp": time.time() - 1}
 IDENTITY = "ada at https://id.example.org"
 
