@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.data.cells import REVERSED, ScoreCells
+from calib.data.remark import Remark
 from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
 from calib.metrics.proper import log_loss_range
@@ -88,8 +89,7 @@ def added_metrics(settings: Settings) -> tuple[str, ...]:
 
 # With fewer clusters, resamples of clusters do not show well how clusters vary.
 MIN_CLUSTERS = 40
-# The warning about cells with several scores begins with these words.
-GROUPED = "Scores are grouped into"
+GROUPED = "grouped"  # Code of the warning about cells with several scores.
 # Headings of columns show at most this many characters of the name of a class.
 MAX_NAME_LENGTH = 24
 
@@ -168,19 +168,16 @@ def warnings_of(predictions: Data, held_out: CrossFitted, method: str) -> tuple[
             f"this.{few if n < MIN_CLUSTERS else ''}"
         )
     # The remarks of a scan already say this, with the name of the column.
-    is_stated = any(sentence.startswith(REVERSED) for sentence in sentences)
+    is_stated = any(one.code in ("swapped", "which-class") for one in predictions.remarks)
     if scored.is_reversed and not (predictions.is_matrix or is_stated):
-        sentences.append(
+        sentence = (
             f"{REVERSED} (AUC {number(scored.auc, 3)}): the scores may be probabilities of the "
             "negative class."
         )
+        sentences.append(Remark(sentence, "swapped"))
     sentences += _digits(scored)
     if bounds := held_out.resolution.get("uncalibrated"):
-        loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
-        sentences.append(
-            f"{GROUPED} {len(scored):,} cells. For the uncalibrated scores, this "
-            f"changes log loss by at most {loss}, KS by {ks} and AUC by {area}."
-        )
+        sentences.append(Remark(grouped_scores(len(scored), bounds), GROUPED))
     if len(scored) < 20:
         sentences.append(
             f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves cannot "
@@ -193,6 +190,15 @@ def warnings_of(predictions: Data, held_out: CrossFitted, method: str) -> tuple[
             "probabilities there."
         )
     return tuple(sentences)
+
+
+def grouped_scores(n_cells: int, bounds: Mapping[str, float]) -> str:
+    """Say that cells hold several scores, and how far that changes each metric."""
+    loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
+    return (
+        f"Scores are grouped into {n_cells:,} cells. For the uncalibrated scores, this changes log "
+        f"loss by at most {loss}, KS by {ks} and AUC by {area}."
+    )
 
 
 def _digits(scored: ScoreCells) -> Iterator[str]:

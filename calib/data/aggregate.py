@@ -21,6 +21,7 @@ from calib.data.base import Data
 from calib.data.counted import CountedRows
 from calib.data.file_options import Columns, Transform
 from calib.data.origin import Origin
+from calib.data.remark import Remark
 from calib.data.slicing import MISSING, Slicing
 from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.data.views import BinaryView
@@ -76,9 +77,9 @@ class Aggregate(Data):
     swap : bool
         How scores were converted to probabilities before they were counted, as in `calib.load`. An
         exported calibrator begins with this conversion.
-    noticed : mapping of str to tuple of str
-        Remarks about the rows that `calib.scan` counted, by model. A saved file and a sum of
-        aggregates have none.
+    noticed : mapping of str to tuple of Remark
+        Remarks about the rows that `calib.scan` counted, by model. Each is a sentence with a code.
+        A saved file and a sum of aggregates have none.
     steps : mapping of str to float
         The step of which all scores of a model are multiples, by model; see
         `calib.numerics.digits`. Models of full precision have no entry, and counts that were saved
@@ -104,7 +105,7 @@ class Aggregate(Data):
     max_scores: int = MAX_EXACT_SCORES
     transform: Transform = "none"
     swap: bool = False
-    noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    noticed: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
     steps: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
@@ -163,7 +164,7 @@ class Aggregate(Data):
         return None if conversion == Origin() else conversion
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Remark, ...]:
         """Remarks about the rows of all models."""
         return tuple(remark for of_model in self.noticed.values() for remark in of_model)
 

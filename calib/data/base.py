@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calib.data.counted import CountedRows
 from calib.data.origin import Origin, read_as
+from calib.data.remark import Remark
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 
@@ -67,7 +68,7 @@ class Data(ABC):
 
     @property
     @abstractmethod
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Remark, ...]:
         """Remarks about the rows, one sentence each."""
 
     @property

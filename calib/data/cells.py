@@ -21,7 +21,7 @@ from calib.numerics.few_cells import bucket_means
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
-# Each remark that scores are reversed begins with these words.
+# The sentences about reversed scores begin with these words, in warnings and in problems.
 REVERSED = "Positive rows have lower scores"
 # Chance almost never gives an AUC that is this many standard errors below 0.5.
 N_ERRORS_OF_LOW_AUC = 4.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.file_options import Columns, FileFormat
+from calib.data.remark import Remark
 
 # These arguments say how cells are written or which rows are left out, not what a column means.
 TEXT_ARGUMENTS = {
@@ -142,21 +143,22 @@ class Origin:
         """The same origin with every guessed argument stated; `guessed` still has its name."""
         return replace(self, guesses=(), reasons=())
 
-    def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[str, ...]:
+    def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[Remark, ...]:
         """Remarks about a file with this number of rows, which are copies of each other or not."""
         remarks = []
         if self.sampled_of:
-            remarks.append(
+            sentence = (
                 f"These are {n_rows:,} of {self.sampled_of:,} rows, drawn at random (seed "
                 f"{self.seed}). All numbers are of this sample."
             )
+            remarks.append(Remark(sentence, "sampled"))
         # If most rows repeat others, columns are few and rounded, and repeats are chance.
         if copied:
-            remarks.append(copied_rows(self.repeated_rows, n_rows))
+            remarks.append(Remark(copied_rows(self.repeated_rows, n_rows), "copied-rows"))
         elif 0 < 2 * self.repeated_rows <= n_rows:
-            remarks.append(repeated_rows(self.repeated_rows))
+            remarks.append(Remark(repeated_rows(self.repeated_rows), "repeated-rows"))
         if self.repeated_ids:
-            remarks.append(repeated_ids(self.repeated_ids))
+            remarks.append(Remark(repeated_ids(self.repeated_ids), "repeated-ids"))
         return tuple(remarks)
 
 

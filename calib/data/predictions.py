@@ -22,6 +22,7 @@ from calib.data.checks import (
 )
 from calib.data.counted import CountedRows
 from calib.data.origin import Origin, are_copies
+from calib.data.remark import Remark
 from calib.data.slicing import Slicing, slice_by
 from calib.data.views import BinaryView, check_view, default_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
@@ -248,7 +249,7 @@ class Predictions(Data, Locked):
         return (*values, *guessed)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Remark, ...]:
         """Remarks about the file from which the rows were read."""
         n_rows = len(self) + sum(self.set_aside.values())
         if self.origin is None:

@@ -18,7 +18,7 @@ from calib.analysis import Analysis, DataSummary
 from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import calibration_by, change_text
-from calib.analysis.summary import GROUPED
+from calib.analysis.summary import grouped_scores
 from calib.analysis.verdict import Verdict
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
@@ -230,7 +230,9 @@ def _key_numbers(analysis: Analysis, plan: PlanChoice | None) -> list[str]:
     meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
     ks_help = f"{meaning} {p}. {on_average(analysis.uncalibrated.metrics['ks_error'])}"
     rows = "Test rows" if data.protocol == "test rows" else "Rows"
-    grouped = [warning for warning in analysis.warnings if warning.startswith(GROUPED)]
+    bounds = {key: one.resolution for key, one in analysis.uncalibrated.metrics.items()}
+    # If cells hold several scores, log loss is not exact.
+    grouped = [grouped_scores(data.n_distinct, bounds)] if bounds["log_loss"] > 0.0 else []
     distinct = f"{text.plural(data.n_distinct, 'distinct score')}."
     rows_help = " ".join(filter(None, [distinct, *grouped, _set_aside(data)]))
     numbers = (

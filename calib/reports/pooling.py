@@ -14,6 +14,7 @@ import numpy as np
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.summary import GROUPED
 from calib.data.aggregate import Aggregate
+from calib.data.remark import code_of
 from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_table import CellTable
 from calib.reports.contents.codec import ReportError, encode
@@ -197,7 +198,7 @@ def _without_resolution(analysis: LiveAnalysis, n: int) -> LiveAnalysis:
         f"These are the merged cells of {n} guarded reports. How far their numbers are from those "
         "of the rows is not known; exact reports give the same numbers as the rows."
     )
-    kept = (warning for warning in analysis.warnings if not warning.startswith(GROUPED))
+    kept = (warning for warning in analysis.warnings if code_of(warning) != GROUPED)
     return replace(analysis, methods=unknown, warnings=(said, *kept))
 
 

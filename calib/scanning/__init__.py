@@ -18,6 +18,7 @@ from calib.data.aggregate import Aggregate
 from calib.data.cells import ScoreCells
 from calib.data.file_options import ColumnOptions, Columns, option
 from calib.data.progress import Progress
+from calib.data.remark import Remark
 from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
 from calib.loading.building.from_rows import column_guess, refused_guess
@@ -195,7 +196,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
             name = options.name or source_name
             counted = counter.count(name=name, view_key=view, max_scores=options.max_scores)
             remarks = (
-                *(guess.sentence for guess in guesses),
+                *(Remark(guess.sentence, "guessed") for guess in guesses),
                 *_remarks(counted, screened, counter.warnings.values()),
             )
             return replace(counted, noticed={"": remarks} if remarks else {})
@@ -214,7 +215,7 @@ def _check_positive(screened: ScreenedRows, mapping: Columns) -> None:
 
 def _remarks(
     counted: Aggregate, screened: ScreenedRows, warnings: Iterable[Problem]
-) -> tuple[str, ...]:
+) -> tuple[Remark, ...]:
     """Sentences of the Data page about rows that are usable but can be misleading.
 
     A class with a single row is not refused, because counts of other rows may be added later.
@@ -227,7 +228,7 @@ def _remarks(
         parts = _part_counts(cells, counted.strata.test[stratum[all_rows]])
         problems += class_problems(screened.of_outcome, parts)
         problems += score_problems(screened.of_outcome, _score_facts(cells))
-    return tuple(problem.sentence for problem in problems)
+    return tuple(Remark(problem.sentence, problem.code) for problem in problems)
 
 
 def _part_counts(cells: CellTable, test: IntArray) -> dict[str, tuple[int, int]]:

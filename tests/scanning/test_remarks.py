@@ -13,6 +13,7 @@ import pytest
 import calib
 from calib.data.aggregate import Aggregate
 from calib.data.file_options import Columns
+from calib.data.remark import code_of
 from calib.loading import InputError
 from calib.loading.reading.reader import read
 from tests.assessed import inspect
@@ -111,13 +112,14 @@ def test_remarks_are_warnings_of_the_analysis_and_of_one_model(tmp_path: Any) ->
     counted = calib.scan(data, outcome="y", models=["p", "other"])
     ((remark,),) = counted.noticed.values()
     assert list(counted.noticed) == ["other"]
-    assert remark.startswith("Positive rows have lower scores")
+    assert remark.code == "swapped"
     assert counted.of_model("p").remarks == ()
-    (remark_of_model,) = counted.of_model("other").remarks
-    assert (
-        remark_of_model
-        in calib.analyze(counted.of_model("other"), {"methods": ("platt",)}).warnings
-    )
+    assert counted.of_model("other").remarks == (remark,)
+    analysis = calib.analyze(counted.of_model("other"), {"methods": ("platt",)})
+    # The remark names the column, so the analysis does not say it in its own words too.
+    assert [one for one in analysis.warnings if code_of(one) == "swapped"] == [remark]
+    of_rows = calib.analyze(calib.load(data, outcome="y", score="other"), {"methods": ("platt",)})
+    assert [code_of(one) for one in of_rows.warnings].count("swapped") == 1
     # A saved file can come from anyone, so its sentences are not shown.
     counted.save(tmp_path / "cells.parquet")
     kept = Aggregate.load(tmp_path / "cells.parquet")

@@ -53,7 +53,9 @@ def encode(value: Any) -> Any:
         return _number(float(value))
     if isinstance(value, date):
         return value.isoformat()
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return str(value)  # A report keeps the sentence of a remark without its code.
+    if value is None or isinstance(value, bool | int):
         return value
     raise TypeError(f"a report cannot hold a {type(value).__name__}, got {value!r}.")
 

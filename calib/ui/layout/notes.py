@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.analysis.summary import GROUPED
-from calib.data.cells import REVERSED
+from calib.data.remark import code_of
 from calib.loading import Problem
 from calib.text import plain, plural
 from calib.ui.controls import data_menu, uploaders
@@ -86,16 +86,19 @@ def _is_first(problem: Problem) -> bool:
 
 def _of_analyses(session: Session, models: Sequence[state.Model]) -> list[str]:
     problems = () if session.upload is None else session.upload.problems
-    said = {problem.sentence for problem in problems}
-    reversed_too = any(problem.code in ("swapped", "which-class") for problem in problems)
+    # Overview has the number of cells beside the number of rows.
+    said = {GROUPED, *(problem.code for problem in problems)}
+    said |= {"swapped"} if "which-class" in said else set()
     sentences = []
     for model in models:
         name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
-        for warning in model.analysis.warnings:
-            again = warning.startswith(REVERSED) and reversed_too
-            # Overview has the number of cells beside the number of rows.
-            if warning not in said and not again and not warning.startswith(GROUPED):
-                sentences.append(f"{name}{plain(warning)}")
+        # The remarks of a scan are problems of the upload.
+        of_scan = set() if model.rows.has_rows else {one.code for one in model.rows.remarks}
+        sentences += [
+            f"{name}{plain(warning)}"
+            for warning in model.analysis.warnings
+            if code_of(warning) not in said | of_scan
+        ]
     return sentences
 
 
