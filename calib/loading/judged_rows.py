@@ -21,7 +21,7 @@ from calib.data.origin import Origin, read_as
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.building.from_rows import clusters
-from calib.loading.building.models import structure_errors
+from calib.loading.building.models import structure_problems
 from calib.loading.checking.inspection import examine, refuse_errors
 from calib.loading.checking.mapped_rows import ROUNDING_TOLERANCE, Rows
 from calib.loading.checking.rows import none_usable
@@ -447,7 +447,7 @@ def _models(table: Table, mapping: Columns) -> Iterator[tuple[str, BoolArray]]:
     if mapping.model is None:
         yield "", np.ones(len(table), dtype=np.bool_)
         return
-    refuse_errors(structure_errors([table], mapping), mapping)
+    refuse_errors(structure_problems([table], mapping), mapping)
     labels = as_labels(table.frame[mapping.model])
     for code in range(len(labels)):
         yield labels.name(code), labels.codes == code

@@ -12,8 +12,8 @@ import pandas as pd
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import join_models
 from calib.data.file_options import Columns
-from calib.loading.building.models import MAX_MODELS, in_order
-from calib.loading.checking.rows import Unusable, unusable_problems
+from calib.loading.building.models import MAX_MODELS, in_order, problems_of_names
+from calib.loading.checking.rows import Unusable
 from calib.loading.columns import as_labels
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, refuse
@@ -77,13 +77,10 @@ def _by_model_name(rows: nw.LazyFrame[Any], mapping: Columns) -> tuple[dict[str,
     counts = collected(query.head(MAX_SPELLINGS))
     values = pd.Series(counts[MODEL].to_pylist(), dtype=object)
     labels = as_labels(values)
-    if not 1 <= len(labels) <= MAX_MODELS:
-        key = "model-column.too-many" if len(labels) else "model-column.empty"
-        raise refuse(key, column=column, most=MAX_MODELS)
     size = counts["rows"].to_pandas()
-    n_unnamed = int(size[labels.codes < 0].sum())
-    unnamed = {"model missing": Unusable(count=n_unnamed)} if n_unnamed else {}
-    raise_errors(unusable_problems(mapping, unnamed, int(size.sum()), None, "source"), mapping)
+    n_unnamed, total = int(size[labels.codes < 0].sum()), int(size.sum())
+    unnamed = Unusable(count=n_unnamed)
+    raise_errors(problems_of_names(mapping, len(labels), unnamed, total, "source"), mapping)
     of_one_model = replace(mapping, model=None)
     sources = {
         model: (rows.filter(name.is_in(values[labels.codes == code].tolist())), of_one_model)

@@ -34,6 +34,24 @@ def test_a_column_of_models() -> None:
     assert load_models(long(), name="mine")["b"].name == "mine: b"
 
 
+def test_rows_without_a_model_are_refused_or_counted_as_in_a_scan() -> None:
+    frame = long()
+    frame.loc[[3, 8], "model"] = None
+    for given in ({}, {"model": "model"}):
+        with pytest.raises(InputError) as refused:
+            load_models(frame, **given)
+        (problem,) = refused.value.problems
+        assert problem.code == "missing"
+        assert problem.facts | {"role": "model", "count": 2, "total": 400} == problem.facts
+        assert problem.repair is not None
+        assert problem.repair.drop_missing
+        found = load_models(frame, drop_missing=True, **given)
+        assert {name: len(rows) for name, rows in found.items()} == {"a": 199, "b": 199}
+    mapping = guess(read(frame), Columns(drop_missing=True), models=True)
+    (left_out,) = (one for one in assess([read(frame)], mapping).problems if one.code == "left-out")
+    assert left_out.facts["reasons"] == [("model missing", 2)]
+
+
 def test_numbers_come_in_order_and_names_as_they_stand() -> None:
     check(load_models(long(2, 10, name="epoch")), ("2", "10"))
     check(load_models(long("z", "a")), ("z", "a"))
@@ -111,9 +129,9 @@ def test_a_repair_that_would_harm_another_model_is_not_offered() -> None:
 def test_structure() -> None:
     table = read(long().assign(id=np.arange(400)))
     wrong = Columns(outcome="y", score="p", positive="1")
-    for model, said in (("id", "names 400 models"), ("nope", "is not in")):
+    for model, key in (("id", "model-column.many"), ("nope", "model-column")):
         (problem,) = assess([table], replace(wrong, model=model)).problems
-        assert said in problem.sentence
+        assert problem.key == key
         assert problem.repair.model is None
     (problem,) = assess([replace(table, tests=table), table], wrong).problems
     assert problem.code == "files-and-test"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from calib.data.predictions import Predictions
 from calib.loading.building.from_rows import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import by_severity, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
+from calib.loading.checking.rows import Unusable, unusable_problems
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.problems import Choice, InputError, Problem, error, ignoring, refuse, warning
@@ -56,11 +57,11 @@ def assess(
     other tables that lack its columns. If `strict`, guesses are refused.
     """
     data_name = name or tables[0].name
-    errors = list(structure_errors(tables, mapping))
+    structure = list(structure_problems(tables, mapping))
     if strict and "models" in mapping.guessed:
-        errors.append(refused_guess(column_guess("models", mapping.models)))
-    if errors:
-        return Assessment(tuple(errors), {}, ())
+        structure.append(refused_guess(column_guess("models", mapping.models)))
+    if _has_errors(structure):
+        return Assessment(by_severity(structure), {}, ())
     sources = _sources(tables, mapping)
     by_model: dict[str, tuple[Problem, ...]] = {}
     models: dict[str, Predictions] = {}
@@ -77,7 +78,8 @@ def assess(
             full_name = data_name if len(sources) == 1 else f"{data_name}: {model}"
             problems = (*problems, *_add_model(models, model, rows, full_name, strict=strict))
         by_model[model] = problems
-    problems = (*_merged(by_model, mapping, sources), *_equal_models(models))
+    merged = _merged(by_model, mapping, sources)
+    problems = by_severity((*structure, *merged, *_equal_models(models)))
     if _has_errors(problems):
         models = {}
     single = {data_name: next(iter(models.values()))} if len(sources) == 1 and models else models
@@ -111,8 +113,8 @@ def _add_model(
     return ()
 
 
-def structure_errors(tables: Sequence[Table], mapping: Columns) -> Iterable[Problem]:
-    """Errors of the files and the model column, which prevent finding the models."""
+def structure_problems(tables: Sequence[Table], mapping: Columns) -> Iterator[Problem]:
+    """Problems of the files and of the model column. With an error, the models are not known."""
     for table in tables:
         yield from (note for note in table.notes if note.severity == "error")
     if len(tables) > 1 and any(table.tests is not None for table in tables):
@@ -120,12 +122,27 @@ def structure_errors(tables: Sequence[Table], mapping: Columns) -> Iterable[Prob
     if mapping.model is None:
         return
     for table in tables:
-        facts = {"column": mapping.model, "table": table.name}
         if mapping.model not in table.columns:
+            facts = {"column": mapping.model, "table": table.name}
             yield error("model-column", **facts, **ignoring(mapping, "model"))
-        elif not 1 <= (n := len(as_labels(table.frame[mapping.model]))) <= MAX_MODELS:
-            key = "model-column.many" if n else "model-column.empty"
-            yield error(key, **facts, n=n, most=MAX_MODELS, **ignoring(mapping, "model"))
+            continue
+        labels = as_labels(table.frame[mapping.model])
+        rows = np.flatnonzero(labels.codes < 0)
+        places = [f"{table.number(int(row)):,}" for row in rows[:3]], len(rows)
+        unnamed = Unusable(count=len(rows), rows=places)
+        yield from problems_of_names(mapping, len(labels), unnamed, len(table), "file")
+
+
+def problems_of_names(
+    mapping: Columns, n_models: int, unnamed: Unusable, total: int, place: Literal["file", "source"]
+) -> Iterator[Problem]:
+    """Problems of a column that names models: no name, too many names, and rows without one."""
+    if not 1 <= n_models <= MAX_MODELS:
+        key = "model-column.many" if n_models else "model-column.empty"
+        yield error(key, column=mapping.model, most=MAX_MODELS, **ignoring(mapping, "model"))
+    # Whoever names one model has chosen its rows.
+    elif unnamed.count and mapping.model_value is None:
+        yield from unusable_problems(mapping, {"model missing": unnamed}, total, None, place)
 
 
 def _sources(tables: Sequence[Table], mapping: Columns) -> dict[str, ModelRows]:
@@ -200,7 +217,7 @@ def _merged(
     for model, problems in by_model.items():
         for problem in problems:
             by_code.setdefault(problem.code, []).append((model, problem))
-    merged = []
+    merged: list[Problem] = []
     for of_code in by_code.values():
         model, problem = of_code[0]
         in_all = len(of_code) >= len(by_model)
@@ -215,7 +232,7 @@ def _merged(
             severity = "question" if in_all else "warning"
             choices = _choices_of_all(choices, mapping) if in_all else ()
         merged.append(Problem(severity, problem.key, facts, repair, label, choices))
-    return by_severity(merged)
+    return tuple(merged)
 
 
 def _choices_of_all(choices: Sequence[Choice], mapping: Columns) -> tuple[Choice, ...]:
