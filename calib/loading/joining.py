@@ -95,6 +95,7 @@ def _joined(truth: Table, scores: Table, key: str) -> Table:
         n=count,
         n_scores=len(scores),
         n_outcomes=len(truth),
+        n_unmatched=len(scores) + len(truth) - 2 * count,
     )
     return replace(
         scores,

@@ -469,8 +469,11 @@ def two_files() -> tuple[pd.DataFrame, pd.DataFrame]:
 @pytest.mark.parametrize("order", [1, -1])
 def test_outcomes_and_scores_of_two_files_are_joined_by_their_ids(order: int) -> None:
     files = [*two_files()][::order]
-    with pytest.warns(InputWarning, match="380 rows of 400"):
+    with pytest.warns(InputWarning) as said:
         found = load(files)
+    (joined,) = (one.message.problem for one in said)
+    assert joined.code == "joined-files"
+    assert joined.facts | {"n": 380, "n_scores": 400, "n_unmatched": 40} == joined.facts
     np.testing.assert_array_equal(found.outcome, Y[20:][::-1])
     np.testing.assert_array_equal(found.scores, P[20:][::-1])
 
