@@ -314,6 +314,34 @@ def test_other_cells_in_brackets_stay_text(cells: tuple[str, str]) -> None:
     assert read(frame.to_csv(index=False)).columns == ("y", "p", "t")
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_a_map_from_label_to_probability_has_a_column_per_class(kind: pa.DataType) -> None:
+    cells = [
+        [("no", 0.75), ("yes", 0.25)],
+        [("yes", 0.5), ("no", 0.5)],
+        [("no", 0.25), ("yes", 0.75)],
+    ]
+    maps = pa.array(cells, pa.map_(pa.string(), kind))
+    written = io.BytesIO()
+    pq.write_table(pa.table({"y": ["no", "yes", "yes"], "p": maps}), written)
+    table = read(written.getvalue())
+    assert table.columns == ("y", "p_no", "p_yes")
+    assert table.frame["p_yes"].tolist() == [0.25, 0.5, 0.75]
+
+
+def test_a_map_that_lacks_a_class_is_named_and_left_out() -> None:
+    for cells in ([[("no", 0.75)], [("yes", 0.5), ("no", 0.5)]], [[("a", "b")], None]):
+        kind = pa.map_(pa.string(), pa.float64() if cells[1] else pa.string())
+        written = io.BytesIO()
+        frame = {"y": [0, 1], "p": [0.1, 0.9], "m": pa.array(cells, kind)}
+        pq.write_table(pa.table(frame), written)
+        table = read(written.getvalue())
+        assert table.columns == ("y", "p")
+        assert [(one.code, one.facts["names"]) for one in table.notes] == [
+            ("left-out-columns", ["m"])
+        ]
+
+
 def test_weka_writes_numbers_before_labels_and_a_star_at_the_largest_probability() -> None:
     table = read(
         "inst#,actual,predicted,error,distribution,\n1,2:yes,2:yes,,0.133,*0.867\n"

@@ -161,6 +161,8 @@ def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[s
 
 def _of_classes(column: pa.ChunkedArray) -> dict[str, pa.Array]:
     """One column per class, by its label or place, if every row has a probability of each."""
+    if pa.types.is_map(column.type):
+        column = column.cast(_pairs_of(column.type))
     cells = column.combine_chunks()
     if cells.null_count:
         return {}
@@ -282,7 +284,7 @@ def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         raise refuse("damaged.columns") from None
     commas = has_commas(frame, LOOK_ROWS)
-    notes = left_out_columns(left_out, "hold lists or bytes, not single values")
+    notes = left_out_columns(left_out, "hold lists, maps or bytes, not single values")
     return make_table(frame, table.column_names, name=name, notes=notes, commas=commas)
 
 
@@ -320,6 +322,8 @@ def _lists_in(kind: pa.DataType) -> tuple[str, str] | None:
         inner = by_name.get(numbers)
         is_float = inner is not None and _is_list(inner) and pa.types.is_floating(inner.value_type)
         return (words, numbers) if is_float else None
+    if pa.types.is_map(kind):
+        kind = _pairs_of(kind)
     if not _is_list(kind):
         return None
     if not pa.types.is_struct(kind.value_type):
@@ -331,6 +335,11 @@ def _lists_in(kind: pa.DataType) -> tuple[str, str] | None:
         if _is_plain(field.type) and not pa.types.is_floating(field.type)
     ]
     return (others[0], floats[0]) if len(floats) == len(others) == 1 else None
+
+
+def _pairs_of(kind: pa.DataType) -> pa.DataType:
+    """A map as a list of pairs of a label and its probability."""
+    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
 
 
 def _is_list(kind: pa.DataType) -> bool:
