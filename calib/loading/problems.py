@@ -52,8 +52,9 @@ class Problem:
     """An error, question, warning or note about a file. Rows with an error cannot be used.
 
     `key` names the sentence in the table of `sentences.py`, and `facts` are written in it. `repair`
-    is the mapping after the repair, and `repair_label` the text of its button. `choices` are the
-    possible answers, if only a person can know which is right.
+    is the mapping after the repair, and `repair_label` the text of its button. A repair that may be
+    wrong, such as one that leaves out many rows, has no button. `choices` are the possible answers,
+    if only a person can know which is right.
     """
 
     severity: Severity

@@ -187,6 +187,23 @@ def test_found(case: str) -> None:
     assert code in codes(found, Columns(outcome="y", score="p", positive=guess(found).positive))
 
 
+def test_no_button_leaves_out_many_rows() -> None:
+    def problem_of(y: object, code: str) -> Problem:
+        found = table(y=y)
+        mapping = guess(found, Columns(outcome="y", score="p"))
+        return next(one for one in inspect(found, mapping) if one.code == code)
+
+    many = problem_of(np.where(np.arange(len(Y)) % 10, Y.astype(float), np.nan), "missing")
+    assert many.repair is not None
+    assert many.repair.drop_missing
+    assert many.repair_label == ""
+    for n, has_button in ((2, True), (100, False)):
+        labels = np.where(np.arange(len(Y)) < n, "odd", np.where(Y == 1, "1", "0"))
+        asked = problem_of(labels, "no-positive")
+        assert asked.repair is not None
+        assert bool(asked.repair_label) == has_button
+
+
 def test_a_good_table_has_no_problem() -> None:
     assert inspect(table(), guess(table())) == ()
 

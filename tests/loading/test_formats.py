@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from calib.data.file_options import FileFormat
-from calib.loading import InputError, load, read
+from calib.loading import InputError, InputWarning, load, read
 from tests.golden import Texts
 from tests.loading.bombs import far_cell
 from tests.loading.workbooks import ods, xlsx
@@ -367,13 +367,19 @@ def test_the_score_of_a_list_is_the_probability_of_the_positive_class() -> None:
     assert found.outcome.tolist() == Y.tolist()
 
 
-def test_rows_whose_truth_weka_does_not_know_can_be_left_out() -> None:
+def test_rows_whose_truth_weka_does_not_know_are_left_out() -> None:
     names = np.array(["1:no", "2:yes"])
     truth = np.where(np.arange(400) % 3, "1:?", names[Y])
     rows = pd.DataFrame({"actual": truth, "predicted": names[(P > 0.5).astype(int)], "p": P})
-    found = load(rows.to_csv(index=False), outcome="actual", score="p", drop_missing=True)
-    assert len(found) == 134
+    text = rows.to_csv(index=False)
+    with pytest.warns(InputWarning) as said:
+        found = load(text, outcome="actual", score="p")
     assert found.outcome.tolist() == Y[::3].tolist()
+    (left_out,) = (one.message.problem for one in said)
+    assert (left_out.code, left_out.facts["count"]) == ("left-out", 266)
+    with pytest.raises(InputError) as refused:
+        load(text, outcome="actual", score="p", strict=True)
+    assert "guessed-drop_missing" in {one.code for one in refused.value.problems}
 
 
 def test_times_of_a_column_called_predicted_are_no_labels_of_weka() -> None:

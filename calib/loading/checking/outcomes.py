@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.data.file_options import Columns
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.checking.rows import ALL_ROWS, parts
+from calib.loading.checking.rows import ALL_ROWS, FEW, parts
 from calib.loading.columns import EMPTY, Labels, label_text
 from calib.loading.guessing.labels import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
@@ -184,6 +184,12 @@ def _no_positive(facts: OutcomeFacts) -> Problem:
     others = [name for name in labels.names if name != best[0]]
     unknown = "outcome unknown" in facts.unusable
     partner = _partner(labels, best) if len(labels) > 2 else None
+    label = _count_as_positive(facts, best)
+    if partner is not None:
+        kept = [int(facts.counts[labels.find(name) or 0]) for name in (*best, partner)]
+        # No button leaves out many rows.
+        few = sum(kept) > (1.0 - FEW) * int(facts.counts.sum())
+        label = _count_both(best, partner) if few else ""
     repaired = replace(
         mapping,
         positive=best if len(best) > 1 else best[0],
@@ -199,7 +205,7 @@ def _no_positive(facts: OutcomeFacts) -> Problem:
         wanted=mapping.positives,
         unknown=unknown,
         repair=repaired,
-        label=_count_as_positive(facts, best) if partner is None else _count_both(best, partner),
+        label=label,
         choices=[Choice(_count_as_positive(facts, [name]), {"positive": name}) for name in others]
         if len(labels) == 2 and not by_word
         else (),

@@ -22,7 +22,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import percent
 
 LEAVE_OUT = "Leave these rows out"
-FEW = 0.05  # If more rows are left out, the text of the button says how many.
+FEW = 0.05  # No button leaves out a larger share of the rows.
 WORDS = MISSING_WORDS - {"", "-", "."}
 # Keys of problems by the state of a cell. Any other state has the key "missing".
 KEYS = {"infinite": "infinite", "not positive": "weights"}
@@ -184,10 +184,8 @@ def _empty_or_missing(mapping: Columns, label: str, rows: Unusable, total: int) 
 
 
 def leave_out(count: int, total: int) -> str:
-    """Text of the button that leaves out rows, with their share if they are not few."""
-    if count < FEW * total:
-        return LEAVE_OUT
-    return f"Leave out {count:,} of {total:,} rows ({percent(count / total)})"
+    """Text of the button that leaves out rows, or "" if they are not few."""
+    return LEAVE_OUT if count < FEW * total else ""
 
 
 def _weight_range(rows: Rows) -> Iterator[Problem]:

@@ -68,6 +68,11 @@ def guess(table: Table, given: Columns | None = None, *, models: bool = False) -
     if labels is not None and _has_unseen_labels(facts, mapping, given):
         scores = as_numbers(table.frame[mapping.score]).values
         mapping = replace(mapping, positive=positive_of(labels, scores))
+    if labels is not None and any(note.code == "weka" for note in table.notes):
+        # Weka also predicts rows whose label nobody knows.
+        mapping = replace(
+            mapping, drop_missing=mapping.drop_missing or bool((labels.codes < 0).any())
+        )
     return replace(mapping, guessed=_guessed(mapping, given, labels))
 
 

@@ -391,7 +391,7 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     """Draw the buttons that repair a problem of the uploaded data, if there are any."""
     assert session.upload is not None
     answers = repairs(problem, session.upload.mapping)
-    if problem.repair is not None:
+    if problem.repair_label:
         label, mapping = answers.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
     # Problems beside an open question are less urgent.
@@ -402,7 +402,7 @@ def repair(session: Session, problem: Problem, key: str) -> None:
 def repairs(problem: Problem, mapping: Columns) -> list[tuple[str, Columns]]:
     """The repair and the answers that a person can choose, and how the columns are meant then."""
     answers = [(choice.label, mapping.chosen(**choice.arguments)) for choice in problem.choices]
-    if problem.repair is not None:
+    if problem.repair is not None and problem.repair_label:
         changed = problem.repair.changed(mapping)
         answers.insert(0, (problem.repair_label, mapping.chosen(**changed)))
     return answers
