@@ -215,7 +215,6 @@ def test_every_kind_of_column_comes_back(tmp_path: Path) -> None:
             "whole": np.array([1, 2], np.uint64) + np.uint64(2**63),
             "gap": pd.array([1, None], dtype="Int8"),
             "small": np.array([0.1, np.nan], np.float32),
-            "complex": np.array([1j, 2.0]),
             "day": pd.to_datetime(["2026-03-01", None]),
             "moment": pd.to_datetime(["2026-03-01 09:05", "2026-03-02 00:00"]).tz_localize(
                 "Europe/Rome"

@@ -1,8 +1,9 @@
 """Evaluation logs of language models: the answers, whether each is right, and its confidence.
 
-One module per format; `recognising` finds the format by the content of a file, and `together`
-makes one table of several logs. `read_logs` gives the rows, also of logs that `calib.load` refuses
-because they have no confidence or no outcome: a judge needs only one of both.
+The formats are modules, the shorter ones in `short_formats`. `recognising` finds the format by the
+content of a file, and `together` makes one table of several logs. `read_logs` gives the rows, also
+of logs that `calib.load` refuses because they have no confidence or no outcome: a judge needs only
+one of both.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +36,7 @@ from calib.loading.reading.archives import (
 from calib.loading.reading.budget import Budget
 
 NAME = "Inspect"
-START, HEADER = "_journal/start.json", "header.json"
+START, HEADER = "_journal/start.json", "header.json"  # An .eval file has one of these members.
 SAMPLE = re.compile(r"samples/.+\.json")
 JOURNAL = re.compile(r"_journal/summaries/.+\.json")
 # Inspect gives letters these values, and counts "N" (no answer) as wrong.
@@ -47,16 +46,6 @@ CONFIDENCE_KEYS = ("confidence", "conf", "verbalized_confidence", "p_true")
 MAX_EXAMPLE_LENGTH = 40
 ARCHIVES = (".eval", ".zip", ".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".7z")
 ZSTANDARD, ENCRYPTED = 93, 0x1
-
-
-def recognises(paths: Set[str]) -> bool:
-    """Whether these are keys of a log."""
-    return {"eval.task", "eval.model"} <= paths
-
-
-def is_archive(names: Mapping[str, object]) -> bool:
-    """Whether these are members of an .eval file."""
-    return START in names or HEADER in names
 
 
 class _Reader:
@@ -115,19 +104,16 @@ class _Reader:
             self.unread.setdefault(scorer, []).append(text_of(value, MAX_EXAMPLE_LENGTH))
         self.log.rows.append(LogRow(**about, grade=grade, scorer=scorer))
 
-    def _add_empty(self) -> None:
-        """Count a score without any value as not scored by each of the scorer's parts."""
-        names = list(dict.fromkeys(row.scorer for row in self.log.rows))
-        for scorer, about in self.empty:
-            parts = [name for name in names if name.startswith(f"{scorer}.")]
-            for name in parts or [name_of(scorer)]:
-                self.log.rows.append(LogRow(**about, grade=None, scorer=name))
-
     def finished(self, header: dict[str, Any]) -> Log:
         """The log with the names of its header, and notes."""
         evaluation = as_object(header.get("eval"))
         self.log.task, self.log.model = (name_of(evaluation.get(k)) for k in ("task", "model"))
-        self._add_empty()
+        names = list(dict.fromkeys(row.scorer for row in self.log.rows))
+        for scorer, about in self.empty:
+            # A score without any value counts as not scored by each of the scorer's parts.
+            parts = [name for name in names if name.startswith(f"{scorer}.")]
+            for name in parts or [name_of(scorer)]:
+                self.log.rows.append(LogRow(**about, grade=None, scorer=name))
         of_each_scorer(self.log)
         self._note_left_out()
         status = header.get("status", "started")
@@ -234,8 +220,14 @@ def _read_members(archive: zipfile.ZipFile, data: bytes, budget: Budget) -> Log:
         sample = _member(archive, data, entry, "id")
         read.add(_key(sample))
         reader.add(sample)
-    for summary in _last_versions(_summaries(archive, data, journal), read):
-        reader.add(summary)
+    # The last summary of each answer counts whose sample was not read.
+    last = dict[tuple[str, int], dict[str, Any]]()
+    for entry in sorted(journal, key=lambda entry: (len(entry.filename), entry.filename)):
+        for summary in map(as_object, as_list(_decoded(archive, data, entry))):
+            last[_key(summary)] = summary
+    for key, summary in last.items():
+        if key not in read:
+            reader.add(summary)
     return reader.finished(_member(archive, data, header, "eval"))
 
 
@@ -251,21 +243,6 @@ def _member(
 
 def _key(sample: dict[str, Any]) -> tuple[str, int]:
     return name_of(sample.get("id")), _epoch(sample.get("epoch"))
-
-
-def _summaries(
-    archive: zipfile.ZipFile, data: bytes, journal: list[zipfile.ZipInfo]
-) -> Iterator[dict[str, Any]]:
-    for entry in sorted(journal, key=lambda entry: (len(entry.filename), entry.filename)):
-        yield from map(as_object, as_list(_decoded(archive, data, entry)))
-
-
-def _last_versions(
-    summaries: Iterator[dict[str, Any]], read: set[tuple[str, int]]
-) -> list[dict[str, Any]]:
-    """The last summary of each answer whose sample was not read."""
-    last = {_key(summary): summary for summary in summaries}
-    return [summary for key, summary in last.items() if key not in read]
 
 
 def _decoded(archive: zipfile.ZipFile, data: bytes, entry: zipfile.ZipInfo) -> Any:
@@ -284,8 +261,8 @@ def _content(archive: zipfile.ZipFile, data: bytes, entry: zipfile.ZipInfo) -> b
     first = start + LOCAL_HEADER_BYTES + name + extra
     raw = data[first : first + entry.compress_size]
     # The stream reads all frames, of which there can be several.
-    with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
-        content = in_pieces(stream, entry.file_size + 1)
+    stream = pa.CompressedInputStream(pa.BufferReader(raw), "zstd")
+    content = in_pieces(stream, entry.file_size + 1)
     if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
         raise zipfile.BadZipFile
     return content

@@ -157,13 +157,8 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
         except json.JSONDecodeError:
             if number == 1 or data.rstrip().endswith(b"}"):
                 raise
-            raise cut_short(number) from None
+            raise refuse("cut-short.record", number=number) from None
         yield as_object(value)
-
-
-def cut_short(number: int) -> InputError:
-    """The error about a file whose last record is not complete."""
-    return refuse("cut-short.record", number=number)
 
 
 def as_object(value: Any) -> dict[str, Any]:

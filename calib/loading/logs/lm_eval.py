@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object, records
 from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of, text_of
-from calib.loading.problems import InputError, note, refuse
+from calib.loading.problems import note, refuse
 
 NAME = "lm-evaluation-harness"
 RESULTS = "results of lm-evaluation-harness"
 # The metrics that are 1 for a right answer and 0 for a wrong one, in most tasks.
 METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
 FILE_NAME = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T.*")
-RESULT_KEYS = {"configs", "versions", "n-shot", "higher_is_better", "group_subtasks"}
-
-
-def recognises(paths: Set[str]) -> bool:
-    """Whether these are keys of a sample."""
-    return "doc_id" in paths and bool({"filtered_resps", "resps"} & paths)
-
-
-def recognises_results(paths: Set[str]) -> bool:
-    """Whether these are keys of the results, which name the model."""
-    return "results" in paths and bool(RESULT_KEYS & paths)
 
 
 def read(data: bytes, name: str) -> Log:
@@ -37,7 +25,9 @@ def read(data: bytes, name: str) -> Log:
     for record in records(data):
         logarithms = _logarithms(record)
         no_choices += not logarithms
-        sample, answer = name_of(record.get("doc_id")), _answer(record, logarithms)
+        sample, answer = name_of(record.get("doc_id")), text_of(record.get("filtered_resps"))
+        if logarithms:
+            answer = f"choice {logarithms.index(max(logarithms)) + 1}"
         for metric, grade in _grades(record).items():
             confidence = _confidence(record, metric, logarithms)
             log.rows.append(
@@ -63,32 +53,28 @@ def _grades(record: dict[str, Any]) -> dict[str, float | None]:
     for metrics in (METRICS, map(str, stated)):
         grades: dict[str, float | None] = {}
         for metric in metrics:
-            if (grade := _grade(record, metric)) is not None:
+            value = record.get(metric)
+            if value is None:
+                # Older files name the filter after the metric.
+                value = record.get(f"{metric},none")
+            grade = float(value) if isinstance(value, bool) else number_of(value)
+            if grade is not None:
                 grades[metric] = grade
         if grades:
             return grades
     return {"acc": None}
 
 
-def _grade(record: dict[str, Any], metric: str) -> float | None:
-    value = record.get(metric)
-    if value is None:
-        value = record.get(f"{metric},none")  # Older files name the filter after the metric.
-    return float(value) if isinstance(value, bool) else number_of(value)
-
-
 def _logarithms(record: dict[str, Any]) -> list[float]:
     """The log-likelihood of each choice, or an empty list if the answer was generated."""
     pairs = as_list(record.get("filtered_resps"))
-    values = [_logarithm(pair[0]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-    there = [value for value in values if value is not None]
+    there = []
+    for first in (pair[0] for pair in pairs if isinstance(pair, list) and len(pair) == 2):
+        # The log-likelihood of a choice that is impossible is minus infinity.
+        impossible = str(first).strip().casefold() in ("-inf", "-infinity")
+        if (value := -math.inf if impossible else number_of(first)) is not None:
+            there.append(value)
     return there if len(there) == len(pairs) and len(there) > 1 else []
-
-
-def _logarithm(value: Any) -> float | None:
-    """A log-likelihood. That of a choice which is impossible is minus infinity."""
-    impossible = str(value).strip().casefold() in ("-inf", "-infinity")
-    return -math.inf if impossible else number_of(value)
 
 
 def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) -> float | None:
@@ -97,7 +83,8 @@ def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) ->
     mutual = "acc_mutual_info" in record or "acc_mutual_info" in as_list(record.get("metrics"))
     n_choices = len(logarithms) // 2 if mutual else len(logarithms)
     if mutual and len(logarithms) % 2:
-        raise _odd(record, len(logarithms))
+        sample = str(record.get("doc_id"))
+        raise refuse("odd-likelihoods", sample=sample, n=len(logarithms))
     if n_choices < 2:
         return None
     values = logarithms[:n_choices]
@@ -115,10 +102,6 @@ def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) ->
     return 1.0 / sum(math.exp(value - largest) for value in values)
 
 
-def _odd(record: dict[str, Any], count: int) -> InputError:
-    return refuse("odd-likelihoods", sample=str(record.get("doc_id")), n=count)
-
-
 def _lengths(record: dict[str, Any], n_choices: int) -> list[int]:
     """Number of characters of each choice, or an empty list if the record lacks a choice."""
     arguments = record.get("arguments")
@@ -132,27 +115,20 @@ def _lengths(record: dict[str, Any], n_choices: int) -> list[int]:
     return [len(str(text).removeprefix(" ")) for text in texts]
 
 
-def _answer(record: dict[str, Any], logarithms: list[float]) -> str:
-    if logarithms:
-        return f"choice {logarithms.index(max(logarithms)) + 1}"
-    return text_of(record.get("filtered_resps"))
-
-
 def read_results(data: bytes) -> Log:
     """The tasks of a file of results, as rows without an answer, and the model."""
     document, model, tasks = Document(data), "", list[str]()
     for key in document.members():
         value = document.value()
-        if key == "model_name" or (key == "config" and not model):
-            model = name_of(value if key == "model_name" else _model_of(as_object(value)))
+        if key == "model_name":
+            model = name_of(value)
+        elif key == "config" and not model:
+            # An older file has the model among its arguments.
+            config = as_object(value)
+            match = re.search(r"(?:pretrained|model)=([^,]+)", str(config.get("model_args", "")))
+            model = name_of(match[1] if match else config.get("model", ""))
         elif key == "results":
             tasks = [name_of(task) for task in as_object(value)]
     document.end()
     rows = [LogRow(sample="", grade=None, confidence=math.nan, task=task) for task in tasks]
     return Log(RESULTS, rows=rows, model=model)
-
-
-def _model_of(config: dict[str, Any]) -> str:
-    """The model of an older file, from its arguments."""
-    match = re.search(r"(?:pretrained|model)=([^,]+)", str(config.get("model_args", "")))
-    return match[1] if match else str(config.get("model", ""))

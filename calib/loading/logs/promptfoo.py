@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object
@@ -32,15 +31,6 @@ RED_TEAM = "promptfoo:redteam:"
 ERROR_REASON = 2
 # This marks rows while they are read, because promptfoo has no filters.
 ONLY_JUDGED = "only judged"
-
-
-def recognises(paths: Set[str]) -> bool:
-    """Whether these are keys of an export."""
-    return bool(
-        {"results.results", "results.prompts"} & paths
-        or {"evalId", "results"} <= paths
-        or {"results.[].gradingResult", "results.[].success"} & paths
-    )
 
 
 def read(data: bytes) -> Log:
@@ -79,7 +69,10 @@ class _Reader:
     def add(self, result: dict[str, Any]) -> None:
         """Add the rows of a result, one per judge."""
         about = _about(result)
-        if _is_error(result):
+        reason = result.get("failureReason")
+        # A failed check has an error too, but it has a grading.
+        failed = bool(result.get("error")) and not result.get("gradingResult")
+        if reason == ERROR_REASON or (reason is None and failed):
             self.errors += 1
             self.log.rows.append(LogRow(**about, grade=None))
             return
@@ -125,20 +118,15 @@ class _Reader:
 def _about(result: dict[str, Any]) -> dict[str, Any]:
     provider = result.get("provider")
     model = provider.get("id") if isinstance(provider, dict) else provider
+    prompt = as_object(result.get("prompt"))
     return {
         "sample": name_of(result.get("testIdx", result.get("id"))),
         "epoch": 1,
         "model": name_of(model),
-        "task": _prompt(result),
+        # The prompt of a result is its task.
+        "task": name_of(prompt.get("label") or "")[:80] or f"prompt {result.get('promptIdx', 0)}",
         "answer": text_of(as_object(result.get("response")).get("output")),
     }
-
-
-def _is_error(result: dict[str, Any]) -> bool:
-    """Whether there is no answer. A failed check has an error too, but it has a grading."""
-    if result.get("failureReason") is not None:
-        return bool(result["failureReason"] == ERROR_REASON)
-    return bool(result.get("error")) and not result.get("gradingResult")
 
 
 def _judges_and_checks(
@@ -157,9 +145,3 @@ def _judges_and_checks(
         elif kind and kind != "assert-set":
             checks.append(part)
     return judges, checks
-
-
-def _prompt(result: dict[str, Any]) -> str:
-    """The prompt of a result, which is its task."""
-    prompt = as_object(result.get("prompt"))
-    return name_of(prompt.get("label") or "")[:80] or f"prompt {result.get('promptIdx', 0)}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +12,7 @@ from calib.loading.logs.json_values import Document, as_object, records
 from calib.loading.logs.rows import MAX_TEXT_LENGTH, text_of
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
-from calib.loading.reading.delimited_text import AS_CSV, read_text
+from calib.loading.reading.delimited_text import read_cells
 from calib.loading.reading.spread import probabilities
 from calib.loading.table import Table, left_out_columns, make_table
 
@@ -34,17 +31,11 @@ def read_frame(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tab
     if document.peek():
         return None
     if isinstance(value, list) and value and all(map(_is_column, value)):
-        return _of_lists(value, name, given, budget)
+        # Lists of cells are read like a text, whose first row may have the names of the columns.
+        budget.check_cells(len(value), max(map(len, value)))
+        return read_cells(value, name, given, budget)
     rows = _rows(as_object(value))
     return None if rows is None else _of_rows(rows, name, budget)
-
-
-def _of_lists(rows: list[Any], name: str, given: FileFormat, budget: Budget) -> Table:
-    """Read lists of cells like a text, whose first row may have the names of the columns."""
-    budget.check_cells(len(rows), max(map(len, rows)))
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return read_text(text.getvalue().encode(), name, replace(given, **AS_CSV), budget)
 
 
 def _rows(frame: dict[str, Any]) -> Iterable[dict[str, Any]] | None:

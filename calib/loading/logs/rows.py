@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.file_options import FileFormat
-from calib.loading.problems import Choice, InputError, Problem, error, note, refuse, warning
+from calib.loading.problems import Choice, InputError, Problem, note, refuse, warning
 from calib.loading.table import Table
 from calib.text import number
 
@@ -170,7 +170,7 @@ def _which(kind: str, names: Sequence[str], wanted: str | None) -> InputError:
     choices = tuple(
         Choice(f"{kind.capitalize()}: {name}"[:60], {kind: name}) for name in names[:MAX_CHOICES]
     )
-    return InputError([error(f"which-{kind}", names=names, wanted=wanted, choices=choices)])
+    return refuse(f"which-{kind}", names=names, wanted=wanted, choices=choices)
 
 
 def _of_scorer(log: Log, rows: list[LogRow], wanted: str | None) -> list[LogRow]:
@@ -188,20 +188,16 @@ def _of_scorer(log: Log, rows: list[LogRow], wanted: str | None) -> list[LogRow]
     names = list(usable or by_scorer)
     first = by_scorer[names[0]]
     if len(names) > 1:
-        if wanted is not None or not _agree([by_scorer[name] for name in names]):
+        answers = [
+            [(row.sample, row.epoch, row.grade, row.confidence) for row in by_scorer[name]]
+            for name in names
+        ]
+        if wanted is not None or any(other != answers[0] for other in answers):
             raise _which("scorer", names, wanted)
         log.notes.append(note("scorers", names=names, name=names[0]))
     elif wanted is not None:
         log.notes.append(_not_there("scorer", wanted, names))
     return first
-
-
-def _agree(scorers: Sequence[list[LogRow]]) -> bool:
-    first = [(row.sample, row.epoch, row.grade, row.confidence) for row in scorers[0]]
-    return all(
-        first == [(row.sample, row.epoch, row.grade, row.confidence) for row in others]
-        for others in scorers[1:]
-    )
 
 
 def _of_one_source(log: Log, rows: list[LogRow]) -> list[LogRow]:
@@ -277,9 +273,8 @@ def _partly(name: str, grades: NDArray[Any], values: set[float]) -> InputError:
             Choice("Partly right counts as wrong", {"correct_from": 1.0}),
             Choice("Partly right counts as right", {"correct_from": HALF}),
         )
-        facts = {"n": count, "name": name, "score": HALF}
-        return InputError([error("partly-right", **facts, choices=choices)])
+        return refuse("partly-right", n=count, name=name, score=HALF, choices=choices)
     middle = (low + high) / 2.0
     ends = dict.fromkeys((high, middle))
     answers = (Choice(f"Right from {number(end, 2)}", {"correct_from": end}) for end in ends)
-    return InputError([error("graded", name=name, low=low, high=high, choices=tuple(answers))])
+    return refuse("graded", name=name, low=low, high=high, choices=tuple(answers))

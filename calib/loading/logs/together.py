@@ -10,18 +10,23 @@ import numpy as np
 import pandas as pd
 
 from calib.data.file_options import Columns
-from calib.loading.logs import helm, lm_eval
+from calib.loading.logs import lm_eval
 from calib.loading.logs.rows import NO_SOURCE, RIGHT
+from calib.loading.logs.short_formats import HELM, HELM_RUN
 from calib.loading.problems import Choice, Problem, error, refuse, warning
 from calib.loading.table import Table, unused
 from calib.numerics.intervals import wilson_interval
 from calib.text import joined, level, percent, plural
 
 # Files that name the model of another file, and the format of that file.
-NAMES_FOR = {lm_eval.RESULTS: lm_eval.NAME, helm.RUN: helm.NAME}
+NAMES_FOR = {lm_eval.RESULTS: lm_eval.NAME, HELM_RUN: HELM}
 NAMES_OF_TASK = ("task", "model")
 MAX_BESIDE_BYTES, MAX_BESIDE_FILES = 2**25, 50
-PATTERNS = {lm_eval.NAME: "*results*.json", helm.NAME: "run_spec.json"}
+PATTERNS = {lm_eval.NAME: "*results*.json", HELM: "run_spec.json"}
+NAMED_BY = {
+    lm_eval.NAME: "the results_*.json of the same run",
+    HELM: "the run_spec.json of the same run",
+}
 CONFIDENCE_LEVEL = 0.95
 
 
@@ -39,13 +44,12 @@ def combined(tables: Sequence[Table]) -> list[Table]:
     if len(logs) + len(beside) < len(tables):
         raise refuse("logs-and-tables")
     if not logs:
-        file, samples = beside[0].file or beside[0].name, _samples_of(beside[0])
-        raise refuse("names-only", file=file, samples=samples)
-    with_models: list[Table] = []
-    for log in logs:
-        taken_names = {model for other in with_models for model in other.frame["model"].unique()}
-        with_models.append(_with_names(log, beside, taken_names))
-    logs = with_models
+        is_helm = beside[0].log == HELM_RUN
+        samples = "per_instance_stats.json" if is_helm else "samples_*.jsonl (--log_samples)"
+        raise refuse("names-only", file=beside[0].file or beside[0].name, samples=samples)
+    for number, log in enumerate(logs):
+        taken_names = {model for other in logs[:number] for model in other.frame["model"].unique()}
+        logs[number] = _with_names(log, beside, taken_names)
     frame = pd.concat([log.frame.astype(_TYPES) for log in logs], ignore_index=True)
     tasks = frame["task"].nunique()
     if tasks > 1:
@@ -73,10 +77,6 @@ def combined(tables: Sequence[Table]) -> list[Table]:
 _TYPES = dict.fromkeys(("task", "model", "sample_id", "source", "correct"), "str")
 
 
-def _samples_of(table: Table) -> str:
-    return "per_instance_stats.json" if table.log == helm.RUN else "samples_*.jsonl (--log_samples)"
-
-
 def _short(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
     return joined(names[:2], len(names))
@@ -98,7 +98,9 @@ def _with_names(log: Table, beside: Sequence[Table], taken_names: Container[str]
         (model,) = models
     else:
         model = unused(log.name, taken_names)
-        problems.append(_unnamed(log, model, sorted(models)))
+        facts = {"file": log.file or log.name, "model": model, "models": sorted(models)}
+        wanted = NAMED_BY.get(log.log)
+        problems.append(warning("no-model", **facts, wanted=wanted))
     renamed["model"] = renamed["model"].mask(renamed["model"] == "", model)
     if task == "":
         tasks = {str(other.frame["task"].iloc[0]) for other in naming} if len(naming) == 1 else ()
@@ -109,15 +111,6 @@ def _with_names(log: Table, beside: Sequence[Table], taken_names: Container[str]
 def _date(name: str) -> str:
     """The last part of the name of a file."""
     return name.rpartition("_")[2]
-
-
-def _unnamed(log: Table, model: str, models: Sequence[str]) -> Problem:
-    wanted = {
-        lm_eval.NAME: "the results_*.json of the same run",
-        helm.NAME: "the run_spec.json of the same run",
-    }
-    facts = {"file": log.file or log.name, "model": model}
-    return warning("no-model", **facts, models=models, wanted=wanted.get(log.log))
 
 
 def named_by(log: Table, beside: Sequence[Table]) -> Table:
@@ -195,12 +188,11 @@ def _problems(table: Table) -> list[Problem]:
     scored = frame[frame["correct"].notna()]
     if scored.empty:
         return [error("no-scores", n=len(frame), file=table.file)]
-    if table.judged:
-        return [_judged(table, scored)]
     missing = int(scored["confidence"].isna().sum())
-    if missing == len(scored):
-        return [_no_confidence(table, scored)]
-    problems = list(_mixed_scales(scored))
+    if table.judged or missing == len(scored):
+        key = "judged" if table.judged else "no-confidence"
+        return [error(key, file=table.file, rate=_rate(scored))]
+    problems = _mixed_scales(scored)
     left_out = len(frame) - len(scored)
     if left_out or missing:
         key = "left-out.both" if left_out and missing else "left-out.answers"
@@ -221,14 +213,6 @@ def _rate(scored: pd.DataFrame) -> str:
     )
 
 
-def _no_confidence(table: Table, scored: pd.DataFrame) -> Problem:
-    return error("no-confidence", file=table.file, rate=_rate(scored))
-
-
-def _judged(table: Table, scored: pd.DataFrame) -> Problem:
-    return error("judged", file=table.file, rate=_rate(scored))
-
-
 def _mixed_scales(scored: pd.DataFrame) -> list[Problem]:
     """Ask if confidences of one task and model are percentages and others are not."""
     confidence = scored["confidence"]
@@ -243,13 +227,5 @@ def _mixed_scales(scored: pd.DataFrame) -> list[Problem]:
     first = above.iloc[0]
     choice = Choice("Divide those above 1 by 100", {"percent_above_1": True})
     facts = {"n": len(above), "model": str(first["model"]), "task": str(first["task"])}
-    highest = float(above["confidence"].max())
-    return [
-        error(
-            "mixed-scales.answers",
-            **facts,
-            highest=highest,
-            n_fractions=fractions,
-            choices=(choice,),
-        )
-    ]
+    facts |= {"highest": float(above["confidence"].max()), "n_fractions": fractions}
+    return [error("mixed-scales.answers", **facts, choices=(choice,))]

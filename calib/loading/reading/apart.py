@@ -26,8 +26,8 @@ from calib.data.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write
+from calib.loading.reading.programs import STATISTICS
 from calib.loading.reading.reader import PACKED, read
-from calib.loading.reading.statistics_files import STATISTICS
 
 try:
     import resource

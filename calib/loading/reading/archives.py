@@ -11,6 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
@@ -51,13 +52,9 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, budge
     except InputError:
         raise
     except DAMAGE:
-        raise _damaged(name) from None
+        raise refuse("damaged.packed", kind=name) from None
     budget.check_unpacked(len(content), name)
     return content
-
-
-def _damaged(name: str) -> InputError:
-    return refuse("damaged.packed", kind=name)
 
 
 def _zip(data: bytes, max_bytes: int) -> bytes:
@@ -109,11 +106,6 @@ def _is_named_alike(entry: zipfile.ZipInfo, data: bytes) -> bool:
     return length == len(name) and data[start : start + length] == name
 
 
-def _gzip(data: bytes, max_bytes: int) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        return in_pieces(stream, max_bytes)
-
-
 def _streams(
     unpacker: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], data: bytes, max_bytes: int
 ) -> bytes:
@@ -152,22 +144,18 @@ def _one_stream(
     return b"".join(parts), place - len(unpacker.unused_data)
 
 
-def _zstd(data: bytes, max_bytes: int) -> bytes:
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        return in_pieces(stream, max_bytes)
-
-
 def in_pieces(stream: Any, max_bytes: int) -> bytes:
-    """The first bytes of a stream. A single read would allocate `max_bytes` at once."""
+    """The first bytes of a stream, then closed. One read would allocate `max_bytes` at once."""
     parts: list[bytes] = []
-    while max_bytes and (part := bytes(stream.read(min(max_bytes, MAX_PIECE_BYTES)))):
-        parts.append(part)
-        max_bytes -= len(part)
+    with stream:
+        while max_bytes and (part := bytes(stream.read(min(max_bytes, MAX_PIECE_BYTES)))):
+            parts.append(part)
+            max_bytes -= len(part)
     return b"".join(parts)
 
 
 UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
-    b"\x1f\x8b": ("gzip", _gzip),
+    b"\x1f\x8b": ("gzip", lambda data, n: in_pieces(gzip.GzipFile(fileobj=io.BytesIO(data)), n)),
     b"PK\x03\x04": ("zip", _zip),
     b"PK\x05\x06": ("zip", _zip),
     b"BZh": ("bzip2", partial(_streams, bz2.BZ2Decompressor)),
@@ -175,7 +163,10 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
         "xz",
         partial(_streams, partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY_BYTES)),
     ),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    b"\x28\xb5\x2f\xfd": (
+        "zstd",
+        lambda data, n: in_pieces(pa.CompressedInputStream(pa.BufferReader(data), "zstd"), n),
+    ),
 }
 
 
@@ -183,16 +174,12 @@ Arrays = Mapping[str, NDArray[Any]]
 LEFT_OUT_REASON = "of the NumPy archive do not have one value per row"
 
 
-def is_numpy_archive(data: bytes) -> bool:
-    """Whether these bytes are a zip archive of arrays."""
-    if not data.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-    except DAMAGE:
-        return False
-    return bool(names) and all(name.endswith(".npy") for name in names)
+def names_in_zip(data: bytes) -> list[str]:
+    """Names of the members of a zip archive. Other bytes, and a damaged archive, have none."""
+    if data.startswith(b"PK\x03\x04"):
+        with suppress(*DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return archive.namelist()
+    return []
 
 
 def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
@@ -253,15 +240,14 @@ def _array(key: str, stream: IO[bytes]) -> NDArray[Any]:
             raise refuse("pickled", array=key) from None
         raise _damaged_arrays() from None
     # Reading beyond the last value makes the archive compare its checksum.
-    if stream.read(1) or (values.dtype.kind == "U" and not _is_text(values)):
+    damaged = bool(stream.read(1))
+    if values.dtype.kind == "U":
+        # NumPy does not check that all code points are characters.
+        points = values.astype(values.dtype.newbyteorder("=")).view(np.uint32)
+        damaged |= not ((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all()
+    if damaged:
         raise _damaged_arrays()
     return values
-
-
-def _is_text(values: NDArray[Any]) -> bool:
-    """Whether all code points are characters, which numpy does not check."""
-    points = values.astype(values.dtype.newbyteorder("=")).view(np.uint32)
-    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
 
 
 def _damaged_arrays() -> InputError:

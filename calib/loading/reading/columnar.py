@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from calib.data.aggregate_file import METADATA_KEY
-from calib.loading.columns import has_commas, label_text
+from calib.loading.columns import has_commas
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.budget import MAX_CELLS, Budget
-from calib.loading.reading.spread import MAX_CLASSES, ROUNDING
+from calib.loading.reading.budget import Budget
+from calib.loading.reading.spread import MAX_CLASSES, by_class, of_classes
 from calib.loading.table import Table, left_out_columns, make_table
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+ROWS_AT_ONCE = 10_000  # More cells as Python objects would take too much memory.
 LOOK_ROWS = 10_000  # Decimal commas in text are searched in this many rows.
 NULLABLE = {
     f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
@@ -52,16 +53,15 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     if METADATA_KEY in (file.metadata.metadata or {}):
         raise refuse("aggregate")
     schema = file.schema_arrow
-    lengths = _lengths_of_lists(file.metadata) | {
-        field.name: float(field.type.num_fields)
-        for field in schema
-        if pa.types.is_struct(field.type) and _lists_in(field.type) is None
-    }
+    lengths = _lengths_of_lists(file.metadata)
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            lengths[field.name] = max(lengths.get(field.name, 0.0), float(field.type.num_fields))
     kept = [
         field.name
         for field in schema
         if _is_plain(field.type)
-        or (_is_vector(field.type) and 1 < lengths[field.name] <= MAX_CLASSES)
+        or (_is_vector(field.type) and 1 < lengths.get(field.name, 0.0) <= MAX_CLASSES)
     ]
     budget.check_cells(file.metadata.num_rows, int(sum(lengths[name] for name in kept)))
     declared = (max(chunk.total_uncompressed_size, 0) for chunk in _chunks(file.metadata))
@@ -69,7 +69,11 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     # Words of a dictionary are kept there, so that their size is checked before each row gets its
     # word.
     words = {field.name for field in schema if _is_text(field.type)}
-    dictionaries = words & _with_dictionary(file.metadata)
+    encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in _chunks(file.metadata)]
+    # A column can be read as a dictionary if it has one, and no delta encoding.
+    encoded = {name for name, encoding in encodings if "DICTIONARY" in encoding}
+    encoded -= {name for name, encoding in encodings if "DELTA" in encoding}
+    dictionaries = words & encoded
     file = pq.ParquetFile(source, read_dictionary=dictionaries, page_checksum_verification=True)
     # Columns can be selected by name only if all names are different.
     some = len(kept) < len(schema) and len(set(schema.names)) == len(schema)
@@ -82,13 +86,6 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, table.column_names), left_out
-
-
-def _with_dictionary(metadata: pq.FileMetaData) -> set[str]:
-    """Columns that can be read as dictionaries: they have one, and no delta encoding."""
-    encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in _chunks(metadata)]
-    with_dictionary = {name for name, encoding in encodings if "DICTIONARY" in encoding}
-    return with_dictionary - {name for name, encoding in encodings if "DELTA" in encoding}
 
 
 def _lengths_of_lists(metadata: pq.FileMetaData) -> dict[str, float]:
@@ -154,98 +151,38 @@ def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[s
         if _is_plain(column.type):
             columns.append((name, column))
         elif parts := _of_classes(column) if _is_vector(column.type) else {}:
-            columns += [(f"{name}_{label}", part) for label, part in parts.items()]
+            columns += [(f"{name}_{label}", pa.array(part)) for label, part in parts.items()]
             left_out.remove(name)
     return pa.table([column for _, column in columns], [name for name, _ in columns]), left_out
 
 
-def _of_classes(column: pa.ChunkedArray) -> dict[str, pa.Array]:
+def _of_classes(column: pa.ChunkedArray) -> Mapping[str, FloatArray]:
     """One column per class, by its label or place, if every row has a probability of each."""
+    if column.null_count:
+        return {}
     if pa.types.is_map(column.type):
-        column = column.cast(_pairs_of(column.type))
+        pairs = pa.struct([("label", column.type.key_type), ("prob", column.type.item_type)])
+        column = column.cast(pa.list_(pairs))
     cells = column.combine_chunks()
-    if cells.null_count:
-        return {}
-    if isinstance(cells, pa.StructArray) and _lists_in(cells.type) is None:
-        names = [field.name for field in cells.type]
-        matrix = np.column_stack([pc.struct_field(cells, name) for name in names])
-        return _with_names(names, matrix)
-    lists, of_place = _lists_and_places(cells)
-    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
-    numbers = pc.list_flatten(lists)
-    if numbers.null_count or not len(lengths) or np.isnan(lengths).any():
-        return {}
-    values = numbers.to_numpy(zero_copy_only=False)
-    if of_place is None:
-        n_classes = int(lengths[0])
-        if (lengths != n_classes).any():
-            return {}
-        return _with_names([str(i) for i in range(n_classes)], values.reshape(-1, n_classes))
-    names, places, absent = of_place
-    # Only zeros may be absent, and few values can stand for very many zeros.
-    n_cells = len(lengths) * len(names)
-    too_many = len(names) > MAX_CLASSES or n_cells > MAX_CELLS
-    if too_many or len(places) != len(values) or (absent != 0.0 and n_cells != len(values)):
-        return {}
-    matrix = np.full((len(lengths), len(names)), absent)
-    matrix[np.repeat(np.arange(len(lengths)), lengths.astype(np.int64)), places] = values
-    return _with_names(names, matrix)
-
-
-def _with_names(names: list[str], matrix: FloatArray) -> dict[str, pa.Array]:
-    if not 2 <= len(names) <= MAX_CLASSES:
-        return {}
-    if not bool(((matrix >= 0.0) & (matrix <= 1.0 + ROUNDING)).all()):
-        return {}
-    columns = (pa.array(np.ascontiguousarray(matrix[:, i])) for i in range(len(names)))
-    return dict(zip(names, columns, strict=True))
-
-
-def _lists_and_places(
-    cells: pa.Array,
-) -> tuple[pa.Array, tuple[list[str], IntArray, float] | None]:
-    """The lists of probabilities, and if they are not in order: names, places and what is absent.
-
-    BigQuery writes pairs of a label and its probability, Vertex AI two lists, and Spark leaves out
-    zeros.
-    """
-    words, numbers = _lists_in(cells.type) or ("", "")
     if pa.types.is_struct(cells.type):
-        lists = pc.struct_field(cells, numbers)
-        if cells.type.get_field_index("indices") >= 0 and not words:
-            return lists, _sparse(cells, lists)
-        if not words:
-            return lists, None
-        labels = pc.list_flatten(pc.struct_field(cells, words))
-    elif words:
-        pairs = pc.list_flatten(cells)
-        labels = pc.struct_field(pairs, words)
-        lists = pa.ListArray.from_arrays(cells.offsets, pc.struct_field(pairs, numbers))
-    else:
-        return cells, None
-    encoded = pc.dictionary_encode(labels)
-    names = [label_text(label) for label in encoded.dictionary.to_pylist()]
-    return lists, (names, encoded.indices.to_numpy(zero_copy_only=False), np.nan)
-
-
-def _sparse(cells: pa.Array, lists: pa.Array) -> tuple[list[str], IntArray, float] | None:
-    """Vectors of Spark, some of which leave out zeros and say the places of the others."""
-    indices, sizes = pc.struct_field(cells, "indices"), pc.struct_field(cells, "size")
-    is_sparse = indices.is_valid().to_numpy(zero_copy_only=False)
-    if not is_sparse.any():
-        return None
-    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
-    declared = pc.fill_null(sizes, 0).to_numpy(zero_copy_only=False)
-    n_classes = np.unique(np.where(is_sparse, declared, lengths))
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    stated = pc.list_flatten(indices).to_numpy(zero_copy_only=False)
-    marked = np.repeat(is_sparse, lengths)
-    if len(n_classes) != 1 or marked.sum() != len(stated):
-        return [], places, 0.0
-    places[marked] = stated
-    if len(places) and not 0 <= places.min() <= places.max() < n_classes[0]:
-        return [], places, 0.0
-    return [str(i) for i in range(min(int(n_classes[0]), MAX_CLASSES + 1))], places, 0.0
+        fields = {field.name: pc.struct_field(cells, field.name) for field in cells.type}
+        # A vector of Spark says the places of its values only if it leaves out zeros.
+        places = fields.get("indices")
+        if "values" in fields and (places is None or places.null_count == len(places)):
+            cells = fields["values"]
+    if not (_is_list(cells.type) and pa.types.is_floating(cells.type.value_type)):
+        starts = range(0, len(cells), ROWS_AT_ONCE)
+        return of_classes(cell for i in starts for cell in cells[i : i + ROWS_AT_ONCE].to_pylist())
+    lengths = pc.min_max(pc.list_value_length(cells)).as_py()
+    numbers, n_classes = pc.list_flatten(cells), lengths["min"] or 0
+    if (
+        cells.null_count
+        or numbers.null_count
+        or not 2 <= n_classes == lengths["max"] <= MAX_CLASSES
+    ):
+        return {}
+    matrix = numbers.to_numpy(zero_copy_only=False).reshape(-1, n_classes)
+    return by_class(map(str, range(n_classes)), matrix)
 
 
 def _word_bytes(chunk: pa.Array) -> float:
@@ -306,40 +243,17 @@ def _to_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _is_vector(kind: pa.DataType) -> bool:
-    """Whether cells hold probabilities: lists of floats, pairs with labels, or fields of floats."""
-    if pa.types.is_struct(kind) and kind.num_fields > 1:
-        fields = all(pa.types.is_floating(field.type) for field in kind)
-        return fields or _lists_in(kind) is not None
-    return _lists_in(kind) is not None
-
-
-def _lists_in(kind: pa.DataType) -> tuple[str, str] | None:
-    """The names of the fields of labels and of probabilities, "" if there are none."""
-    if pa.types.is_struct(kind):
-        by_name = {field.name: field.type for field in kind}
-        words = next((n for n in ("classes",) if n in by_name and _is_list(by_name[n])), "")
-        numbers = "scores" if words else "values"
-        inner = by_name.get(numbers)
-        is_float = inner is not None and _is_list(inner) and pa.types.is_floating(inner.value_type)
-        return (words, numbers) if is_float else None
+    """Whether cells may hold probabilities: lists of floats, pairs with labels, or fields."""
     if pa.types.is_map(kind):
-        kind = _pairs_of(kind)
+        return bool(pa.types.is_floating(kind.item_type))
+    if pa.types.is_struct(kind) and kind.num_fields > 1:
+        floats = [pa.types.is_floating(field.type) for field in kind]
+        return all(floats) or any(_is_vector(field.type) for field in kind)
     if not _is_list(kind):
-        return None
-    if not pa.types.is_struct(kind.value_type):
-        return ("", "") if pa.types.is_floating(kind.value_type) else None
-    floats = [field.name for field in kind.value_type if pa.types.is_floating(field.type)]
-    others = [
-        field.name
-        for field in kind.value_type
-        if _is_plain(field.type) and not pa.types.is_floating(field.type)
-    ]
-    return (others[0], floats[0]) if len(floats) == len(others) == 1 else None
-
-
-def _pairs_of(kind: pa.DataType) -> pa.DataType:
-    """A map as a list of pairs of a label and its probability."""
-    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
+        return False
+    inner = kind.value_type
+    of_pairs = pa.types.is_struct(inner) and any(pa.types.is_floating(f.type) for f in inner)
+    return bool(pa.types.is_floating(inner)) or of_pairs
 
 
 def _is_list(kind: pa.DataType) -> bool:

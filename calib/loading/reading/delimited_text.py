@@ -6,9 +6,9 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -41,8 +41,6 @@ FIRST_LINE = re.compile(rb"[^\r\n]*")
 # Word processors and web pages write a minus sign of its own, and marks without a width.
 MINUS = re.compile("\N{MINUS SIGN}".encode() + rb"(?=[\d.,])")
 HIDDEN = re.compile("|".join("\u200b\u200e\u200f\u2060\ufeff").encode())
-# How tables of other formats are read that were written as CSV.
-AS_CSV: dict[str, Any] = {"delimiter": ",", "encoding": None}
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
@@ -53,8 +51,9 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
         text = text[hint.end() :]
         if given.delimiter is None and hint[1].isascii():
             given = replace(given, delimiter=hint[1].decode())
-    text, hidden = _visible(text)
-    notes += hidden
+    if not text.isascii():
+        text, n_hidden = HIDDEN.subn(b"", MINUS.sub(b"-", text))
+        notes += (note("hidden-characters", n=n_hidden),) if n_hidden else ()
     budget.check_cells(0, _width(text, given))
     layout = find_layout(text, given)
     # Short rows are filled up with empty cells, so few bytes can become many cells.
@@ -65,7 +64,12 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
     # If the delimiter is a comma, numbers can have commas only in quotation marks.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
     frame = exact(text, layout, frame, commas=commas)
-    keep = _kept_columns(frame, layout)
+    # A delimiter at the end of lines makes a column with neither a name nor values.
+    keep = [
+        i
+        for i, name in enumerate(layout.names)
+        if name.strip() or bool(frame.iloc[:, i].notna().any())
+    ]
     notes += _short_rows(text, layout, frame, max(keep, default=-1) + 1)
     frame, names = frame.iloc[:, keep], [layout.names[i] for i in keep]
     table = make_table(
@@ -73,6 +77,16 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
     )
     guesses = (*guesses, *layout.guesses, *table.guesses)
     return replace(table, guesses=guesses, header=layout.has_header)
+
+
+def read_cells(
+    rows: Iterable[Sequence[object]], name: str, given: FileFormat, budget: Budget
+) -> Table:
+    """Read rows of cells of another format like a text."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    given = replace(given, delimiter=",", encoding=None)
+    return read_text(text.getvalue().encode(errors="replace"), name, given, budget)
 
 
 def read_anew(table: Table, *, header: bool) -> Table:
@@ -93,16 +107,6 @@ def read_anew(table: Table, *, header: bool) -> Table:
     again = read_text(lines.getvalue().encode(), table.name, given, Budget())
     given = replace(table.format, header=header)
     return replace(again, file=table.file, format=given, sheets=table.sheets)
-
-
-def _visible(text: bytes) -> tuple[bytes, tuple[Problem, ...]]:
-    """The text without characters of no width, and with the minus sign of a keyboard."""
-    if text.isascii():
-        return text, ()
-    text, n_hidden = HIDDEN.subn(b"", MINUS.sub(b"-", text))
-    if not n_hidden:
-        return text, ()
-    return text, (note("hidden-characters", n=n_hidden),)
 
 
 def _width(text: bytes, given: FileFormat) -> int:
@@ -192,15 +196,6 @@ def _short_rows(
     )
 
 
-def _kept_columns(frame: pd.DataFrame, layout: Layout) -> list[int]:
-    """Columns with a name or a value. A delimiter at the end of lines makes one with neither."""
-    return [
-        i
-        for i, name in enumerate(layout.names)
-        if name.strip() or bool(frame.iloc[:, i].notna().any())
-    ]
-
-
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -221,14 +216,19 @@ def to_utf8(
     if guessed and _line_of_zeros(data):
         raise _not_text(data)
     if encoding is not None and marked is None:
-        data = _decoded(data, encoding)
+        try:
+            # Some encodings keep the byte order mark, which is not part of the first name.
+            data = data.decode(encoding).removeprefix("\ufeff").encode()
+        except UnicodeError:
+            raise refuse("encoding", encoding=encoding) from None
     elif name := marked or guessed:
         try:
             data = data.decode(name).encode()
         except UnicodeError:
             raise _not_text(data) from None
     guesses = () if guessed is None else (_guess(guessed),)
-    if not _mostly_text(data):
+    head = data[:HEAD_BYTES]
+    if len(NOT_TEXT.findall(head)) > 0.01 * len(head) + 1:
         raise _not_text(data)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
@@ -241,14 +241,6 @@ def to_utf8(
     except UnicodeDecodeError:
         return _western(data)
     return data, (), guesses
-
-
-def _decoded(data: bytes, encoding: str) -> bytes:
-    try:
-        # Some encodings keep the byte order mark, which is not part of the first name.
-        return data.decode(encoding).removeprefix("\ufeff").encode()
-    except UnicodeError:
-        raise refuse("encoding", encoding=encoding) from None
 
 
 def _guess(encoding: str) -> Guess:
@@ -275,11 +267,6 @@ def _guess_utf16(data: bytes) -> str | None:
     if first > 0.7 * half and not second:
         return "utf-16-be"
     return None
-
-
-def _mostly_text(data: bytes) -> bool:
-    head = data[:HEAD_BYTES]
-    return len(NOT_TEXT.findall(head)) <= 0.01 * len(head) + 1
 
 
 def _not_text(data: bytes) -> InputError:

@@ -98,11 +98,8 @@ def _column(column: pd.Series) -> tuple[str, pa.Array]:
     if isinstance(dtype, np.dtype) and dtype.hasobject:
         cells = [json.dumps(cell, default=_typed) for cell in column.tolist()]
         return "objects", pa.array(cells, pa.large_string())
-    if isinstance(dtype, np.dtype):
-        values = np.ascontiguousarray(column.to_numpy())
-        kind = pa.binary(dtype.itemsize)
-        return dtype.str, pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
-    return str(dtype), pa.array(column)
+    # Arrow would make missing cells of a series, but not of an array, of NaN.
+    return str(dtype), pa.array(column.to_numpy() if isinstance(dtype, np.dtype) else column)
 
 
 def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
@@ -110,11 +107,6 @@ def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
         cells = map(json.loads, column.to_pylist())
         objects = [KINDS[cell[0]](cell[1]) if isinstance(cell, list) else cell for cell in cells]
         return pd.Series(objects, dtype=object)
-    if kind[0] in "<>|=":
-        chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-        start = chunk.offset * np.dtype(kind).itemsize
-        values = np.frombuffer(chunk.buffers()[1], kind, len(chunk), start)
-        return pd.Series(values, copy=False)
     series = column.to_pandas()
     return series if kind == "category" else series.astype(kind)
 

@@ -7,13 +7,14 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from calib.data.file_options import FileFormat
 from calib.loading.columns import mark_of
-from calib.loading.problems import Choice, Guess, InputError, Problem, error, note, refuse
+from calib.loading.problems import Choice, Guess, InputError, Problem, note, refuse
 from calib.loading.reading.quotes import open_line
 
 SAMPLE_BYTES = 2**20
@@ -55,7 +56,9 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
     """Find delimiter, header and decimal mark in the first records of a text."""
     sample = text[:SAMPLE_BYTES].decode(errors="ignore")
     complete = len(text) <= SAMPLE_BYTES
-    _refuse_other_formats(sample)
+    for pattern, kind in ((MARKUP, "HTML or XML"), (JSON, "JSON")):
+        if pattern.match(sample):
+            raise refuse("not-a-table.markup", kind=kind)
     delimiter, guesses = (given.delimiter, ()) if given.delimiter else _delimiter(sample)
     records = _records(sample, delimiter)
     if not complete and len(records) < SAMPLE_RECORDS:
@@ -75,15 +78,9 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
     surplus = _surplus(text, delimiter, start, names, rows)
     guesses += _guesses(header, names, sure=sure)
     decimal = _decimal(delimiter, rows)
-    notes = _left_out([*above, *below])
+    left_out = [" ".join(filter(None, record)) for record in (*above, *below)]
+    notes = (note("left-out-lines", n=len(left_out), lines=left_out),) if left_out else ()
     return Layout(delimiter, names, surplus, has_header, start, first_row, decimal, guesses, notes)
-
-
-def _left_out(records: Sequence[Record]) -> tuple[Problem, ...]:
-    if not records:
-        return ()
-    lines = [" ".join(filter(None, record)) for record in records]
-    return (note("left-out-lines", n=len(lines), lines=lines),)
 
 
 def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:
@@ -134,18 +131,15 @@ def _filled(record: Record) -> int:
     return max((i for i, cell in enumerate(record, 1) if cell.strip()), default=0)
 
 
-def _refuse_other_formats(sample: str) -> None:
-    for pattern, kind in ((MARKUP, "HTML or XML"), (JSON, "JSON")):
-        if pattern.match(sample):
-            raise refuse("not-a-table.markup", kind=kind)
-
-
 def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     """The delimiter under which most rows have equally many cells."""
     best, best_share = ",", 0.0
     by_delimiter: dict[str, list[Record]] = {}
     for delimiter in (*DELIMITERS, WHITESPACE):
-        records = by_delimiter[delimiter] = _records_if_short(sample, delimiter)
+        by_delimiter[delimiter] = []
+        with suppress(InputError):  # A cell is too long.
+            by_delimiter[delimiter] = _records(sample, delimiter)
+        records = by_delimiter[delimiter]
         # R writes headers with one cell too few, so the header is not counted.
         widths = [len(record) for record in records[1:] or records]
         if not widths:
@@ -161,16 +155,12 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     if not any(by_delimiter.values()):
         raise _long_cell(sample, ",")
     chosen = by_delimiter.pop(best)
-    rivals = [records for records in by_delimiter.values() if _regular(records)]
-    if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
+    widths_of = [({len(record) for record in rival}, rival) for rival in by_delimiter.values()]
+    # A rival splits all records into equally many cells, and more than one.
+    rivals = [rival for widths, rival in widths_of if len(widths) == 1 and widths != {1}]
+    if not any(_n_numbers(rival) >= _n_numbers(chosen) for rival in rivals):
         return best, ()
     return best, (Guess("delimiter", best, f"Cells were assumed to be separated by {best!r}."),)
-
-
-def _regular(records: Sequence[Record]) -> bool:
-    """Whether all records have equally many cells, and more than one."""
-    widths = {len(record) for record in records}
-    return len(widths) == 1 and widths != {1}
 
 
 def _n_numbers(records: Sequence[Record]) -> int:
@@ -184,14 +174,6 @@ def _records(sample: str, delimiter: str) -> list[Record]:
         return [record for _, record in islice(read_records(sample, delimiter), SAMPLE_RECORDS)]
     except csv.Error:
         raise _long_cell(sample, delimiter) from None
-
-
-def _records_if_short(sample: str, delimiter: str) -> list[Record]:
-    """The records, or an empty list if a cell is too long."""
-    try:
-        return _records(sample, delimiter)
-    except InputError:
-        return []
 
 
 def read_records(text: str, delimiter: str) -> Iterator[tuple[int, Record]]:
@@ -278,7 +260,13 @@ Record = list[str]
 def _n_above_header(records: Sequence[Record]) -> int:
     """Number of lines above the header: comments that begin with #, and titles."""
     width = Counter(map(len, records)).most_common(1)[0][0]
-    rows = (i for i, record in enumerate(records) if not _is_title(record, width))
+    rows = (
+        i
+        for i, record in enumerate(records)
+        if len(record) == width
+        and (width == 1 or sum(bool(cell.strip()) for cell in record) != 1)
+        and not _is_comment(record)
+    )
     n_above = next(rows, 0)
     if n_above <= MAX_TITLES and _begin_with_names(records[n_above:]):
         return n_above
@@ -286,11 +274,6 @@ def _n_above_header(records: Sequence[Record]) -> int:
     if n_above and len(records[n_above - 1]) == width:
         n_above -= 1
     return n_above if all(map(_is_comment, records[:n_above])) else 0
-
-
-def _is_title(record: Record, width: int) -> bool:
-    alone = width > 1 and sum(bool(cell.strip()) for cell in record) == 1
-    return len(record) != width or alone or _is_comment(record)
 
 
 def _is_comment(record: Record) -> bool:
@@ -331,7 +314,9 @@ def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
     # A delimiter at the end of the line makes an empty cell, and not a column.
     while len(first) > 1 and not first[-1]:
         first.pop()
-    if _counts_columns(first) and rest:
+    # The record may be 0, 1, 2 and so on, perhaps after the blank name of an index.
+    names = first[1:] if not first[0] else first
+    if len(first) > 1 and names == [str(i) for i in range(len(names))] and rest:
         return _is_counted_header(first, rest), False
     numeric = [_is_number(cell) for cell in first]
     if not any(numeric):
@@ -367,25 +352,20 @@ def _names_classes(first: Record, rest: Sequence[Record]) -> bool:
     )
 
 
-def _counts_columns(first: Record) -> bool:
-    """Whether a record is 0, 1, 2 and so on, perhaps after the blank name of an index."""
-    names = first[1:] if not first[0] else first
-    return len(first) > 1 and names == [str(i) for i in range(len(names))]
-
-
 def _is_counted_header(first: Record, rest: Sequence[Record]) -> bool:
     """Whether the record 0, 1, 2 ... is a header. Raises InputError if it can be data as well."""
     index = _below(rest, 0)
-    if not first[0] and len(index) == len(rest) and _is_index(index):
+    # The rows are counted as well, or their names are all different.
+    is_index = index == [str(i) for i in range(len(index))] or 1 < len(set(index)) == len(index)
+    if not first[0] and len(index) == len(rest) and is_index:
         return True
     if any(_does_not_fit(cell, _below(rest, i)) for i, cell in enumerate(first) if cell):
         return True
-    raise InputError([_question(first)])
-
-
-def _is_index(cells: Record) -> bool:
-    counted = [str(i) for i in range(len(cells))]
-    return cells == counted or (len(cells) > 1 and len(set(cells)) == len(cells))
+    choices = (
+        Choice("The first line names the columns", {"header": True}),
+        Choice("The first line is data", {"header": False}),
+    )
+    raise refuse("header", line=",".join(first), choices=choices)
 
 
 def _does_not_fit(name: str, cells: Record) -> bool:
@@ -403,17 +383,6 @@ def _does_not_fit(name: str, cells: Record) -> bool:
     values = [float(cell) for cell in numbers]
     unit = all(0.0 <= value <= 1.0 for value in values)
     return unit and int(name) > 1 and any(value % 1.0 for value in values)
-
-
-def _question(first: Record) -> Problem:
-    return error(
-        "header",
-        line=",".join(first),
-        choices=(
-            Choice("The first line names the columns", {"header": True}),
-            Choice("The first line is data", {"header": False}),
-        ),
-    )
 
 
 def _all_numbers(records: Sequence[Record], column: int) -> bool:

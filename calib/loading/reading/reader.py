@@ -15,12 +15,11 @@ import pyarrow as pa
 
 from calib.data.file_options import FileFormat
 from calib.loading.columns import has_commas
-from calib.loading.logs import recognising
+from calib.loading.logs import inspect_logs, recognising
 from calib.loading.logs.json_values import JSON_START
 from calib.loading.logs.together import named_by, paths_beside
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
-from calib.loading.reading.arff import ARFF, read_arff
+from calib.loading.reading.archives import UNPACKERS, names_in_zip, read_numpy_archive, unpack
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.columnar import (
     ARROW_FILE,
@@ -31,9 +30,16 @@ from calib.loading.reading.columnar import (
     read_columnar,
 )
 from calib.loading.reading.delimited_text import read_text
+from calib.loading.reading.programs import (
+    ARFF,
+    MEMBERS,
+    OLD_EXCEL,
+    STATISTICS,
+    read_arff,
+    read_statistics,
+    read_workbook,
+)
 from calib.loading.reading.spread import spread
-from calib.loading.reading.spreadsheets import OLD_EXCEL, is_workbook, read_workbook
-from calib.loading.reading.statistics_files import STATISTICS, read_statistics
 from calib.loading.table import Table, make_table
 
 DEFAULT_BUDGET = Budget()
@@ -86,14 +92,6 @@ def _no_table(data: object) -> TypeError:
     )
 
 
-def _arrow_table(data: object) -> pa.Table:
-    try:
-        return pa.table(data)
-    except pa.ArrowInvalid:
-        # A single column is exported to Arrow in the same way, but has no name and no outcome.
-        raise _no_table(data) from None
-
-
 def read(
     data: Source,
     name: str | None = None,
@@ -114,13 +112,22 @@ def read(
     if isinstance(data, pd.DataFrame):
         return spread(_from_frame(data, name or "data"))
     if hasattr(data, "__arrow_c_stream__"):
-        return from_arrow(_arrow_table(data), name=name or "data")
+        try:
+            columns = pa.table(data)
+        except pa.ArrowInvalid:
+            # A single column is exported to Arrow in the same way, but has no name and no outcome.
+            raise _no_table(data) from None
+        return from_arrow(columns, name=name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
         data, given = data.encode(errors="replace"), replace(given, encoding=None)
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     if path is not None:
         name = name or path.name
-        data = _read_path(path, budget.size)
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(budget.size + 1)
+        except (OSError, ValueError):
+            raise refuse("no-file.readable", path=str(path)) from None
     if not isinstance(data, bytes | bytearray | memoryview):
         raise _no_table(data)
     try:
@@ -153,14 +160,6 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Table:
     return make_table(plain, names, name=name, commas=has_commas(plain, LOOK_ROWS))
 
 
-def _read_path(path: Path, limit: int) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(limit + 1)
-    except (OSError, ValueError):
-        raise refuse("no-file.readable", path=str(path)) from None
-
-
 def stem(name: str) -> str:
     """The name of the data of a file, which is "scores" for scores.csv.gz."""
     path = Path(name)
@@ -171,9 +170,13 @@ def stem(name: str) -> str:
 
 def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Table:
     budget.check_file(len(data))
-    for is_archive, reads in ARCHIVES:
-        if is_archive(data):
-            return reads(data, name, given, budget)
+    members = names_in_zip(data)
+    if members and all(member.endswith(".npy") for member in members):
+        return read_numpy_archive(data, name, budget)
+    if not {inspect_logs.START, inspect_logs.HEADER}.isdisjoint(members):
+        return recognising.read_archive(data, name, given, budget)
+    if data.startswith(OLD_EXCEL) or not MEMBERS.isdisjoint(members):
+        return read_workbook(data, name, given, budget)
     content = unpack(data, budget)
     if not content or content.isspace():
         raise refuse("empty")
@@ -186,11 +189,6 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Ta
 
 # A reader takes the bytes, the name and the format of a file, and how large it may be.
 Reader: TypeAlias = Callable[[bytes, str, FileFormat, Budget], Table]
-ARCHIVES: tuple[tuple[Callable[[bytes], bool], Reader], ...] = (
-    (is_numpy_archive, lambda data, name, _, budget: read_numpy_archive(data, name, budget)),
-    (recognising.is_archive, recognising.read_archive),
-    (is_workbook, read_workbook),
-)
 # A format is recognised by its first bytes. All other content is delimited text.
 FORMATS: tuple[tuple[re.Pattern[bytes], Reader], ...] = (
     (COLUMNAR, lambda data, name, _, budget: read_columnar(data, name, budget)),

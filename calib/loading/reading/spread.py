@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,9 @@ import pandas as pd
 
 from calib.loading.columns import label_text
 from calib.loading.problems import note
+from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.table import Table, unique_names
+from calib.numerics.arrays import FloatArray
 
 MAX_CLASSES, MAX_CELL_LENGTH = 1_000, 100_000
 ROUNDING = 1e-6  # Probabilities of 32 bits may be above 1 by this.
@@ -35,12 +38,12 @@ WEKA_NUMBER = r"\*?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?"
 
 def spread(table: Table) -> Table:
     """Give each value of such a cell its own column."""
-    of_classes = {
-        str(name): _of_classes(str(name), column)
-        for name, column in table.frame.items()
-        if pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
-    }
-    columns = {name: parts for name, parts in of_classes.items() if parts}
+    columns = dict[str, dict[str, pd.Series]]()
+    for name, column in table.frame.items():
+        is_text = pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
+        if is_text and (parts := of_classes(cells := column.dropna())):
+            frame = pd.DataFrame(parts, index=cells.index).reindex(column.index)
+            columns[str(name)] = {f"{name}_{label}": frame[label] for label in frame}
     notes = [
         note("several-values", name=name, parts=list(parts)) for name, parts in columns.items()
     ]
@@ -49,29 +52,34 @@ def spread(table: Table) -> Table:
         notes.append(note("weka"))
     if not columns:
         return table
-    parts = [
+    spread_columns = [
         part
         for name, column in table.frame.items()
         for part in columns.get(str(name), {str(name): column}).items()
     ]
-    frame = pd.concat([column for _, column in parts], axis=1)
-    names = unique_names([name for name, _ in parts])
+    frame = pd.concat([column for _, column in spread_columns], axis=1)
+    names = unique_names([name for name, _ in spread_columns])
     return replace(table, frame=frame.set_axis(names, axis=1), notes=(*table.notes, *notes))
 
 
-def _of_classes(name: str, column: pd.Series) -> dict[str, pd.Series]:
-    """One column per class, if every cell has a probability of each."""
-    cells = column.dropna()
-    parsed = list[dict[str, float]]()
+def of_classes(cells: Iterable[object]) -> Mapping[str, FloatArray]:
+    """The numbers of each class, if every cell has a probability of each."""
+    first, rows = dict[str, float](), array("d")
     for cell in cells:
         shares = probabilities(cell)
-        if shares is None or (parsed and shares.keys() != parsed[0].keys()):
+        first = first or shares or {}
+        # Few values can stand for very many zeros.
+        if shares is None or shares.keys() != first.keys() or len(rows) > MAX_CELLS:
             return {}
-        parsed.append(shares)
-    if not parsed:
+        rows.extend(shares[label] for label in first)
+    return by_class(first, np.array(rows).reshape(-1, max(len(first), 1)))
+
+
+def by_class(labels: Iterable[str], matrix: FloatArray) -> Mapping[str, FloatArray]:
+    """The columns of a matrix of probabilities by the labels of the classes."""
+    if not bool(((matrix >= 0.0) & (matrix <= 1.0 + ROUNDING)).all()):
         return {}
-    frame = pd.DataFrame(parsed, index=cells.index).reindex(column.index)
-    return {f"{name}_{label}": frame[label] for label in frame}
+    return {label: np.ascontiguousarray(matrix[:, i]) for i, label in enumerate(labels)}
 
 
 def probabilities(cell: object) -> dict[str, float] | None:
@@ -134,8 +142,9 @@ def _of_vector(values: Any, size: Any, indices: Any) -> Mapping[str, Any] | None
         return _by_label(values)
     if not isinstance(size, int) or size > MAX_CLASSES or len(indices) != len(values):
         return None
-    zeros = dict.fromkeys(map(str, range(size)), 0.0)
-    return zeros | dict(zip(map(str, indices), values, strict=True))
+    shares = dict.fromkeys(map(str, range(size)), 0.0)
+    shares |= dict(zip(map(str, indices), values, strict=True))
+    return shares if len(shares) == size else None
 
 
 def _of_pairs(items: list[dict[str, Any]] | tuple[dict[str, Any], ...]) -> dict[str, Any] | None:

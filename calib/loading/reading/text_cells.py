@@ -73,17 +73,15 @@ def exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) -> 
             written[i] = cells.to_pandas()
         elif i in names:
             plain = pc.replace_substring(cells, ",", ".") if layout.decimal == "," else cells
-            if not _is_usually_written(plain, frame[i].dtype.kind):
-                written[i] = _category(plain)
+            # The first cells mostly show whether Python would write the values like this.
+            parts, kind = (plain[:MAX_COMPARED_ROWS], plain), frame[i].dtype.kind
+            if not all(_are_usual(pc.utf8_trim_whitespace(part), kind) for part in parts):
+                column = plain.dictionary_encode().to_pandas()
+                in_order = column.cat.categories.sort_values()
+                written[i] = column.cat.reorder_categories(in_order)
     if not written:
         return frame
     return pd.concat([written.get(i, frame[i]).rename(i) for i in frame.columns], axis=1)
-
-
-def _category(cells: pa.ChunkedArray) -> pd.Series:
-    """The cells as a categorical column, whose categories are in increasing order."""
-    column = cells.dictionary_encode().to_pandas()
-    return column.cat.reorder_categories(column.cat.categories.sort_values())
 
 
 def _has_odd_start(text: bytes, layout: Layout) -> bool:
@@ -188,13 +186,8 @@ def _may_be_names(column: pd.Series, *, odd_whole: bool) -> bool:
     return 2 * int((increasing[1:] > increasing[:-1]).sum()) < len(values)
 
 
-def _is_usually_written(cells: pa.ChunkedArray, kind: str) -> bool:
-    """Whether all cells are written as Python writes values of this kind."""
-    parts = (cells[:MAX_COMPARED_ROWS], cells)
-    return all(_are_usual(pc.utf8_trim_whitespace(part), kind) for part in parts)
-
-
 def _are_usual(texts: pa.ChunkedArray, kind: str) -> bool:
+    """Whether all cells are written as Python writes values of this kind."""
     if kind == "b":
         return set(pc.unique(texts.drop_null()).to_pylist()) <= {"True", "False"}
     # Python compares only the cells that no pattern knows.
@@ -227,14 +220,8 @@ def in_parts(text: bytes, layout: Layout) -> pd.DataFrame:
     n_rows = max(1, text.count(b"\n") * PART_BYTES // len(text))
     with read_csv(text, layout, n_rows) as parts:
         frames = list(parts)
-    if any(not _same_types(frames[0], frame) for frame in frames):
+    # Integers and floats become floats when they are joined, as they do in one pass.
+    kinds = [["number" if t.kind in "if" else str(t) for t in one.dtypes] for one in frames]
+    if any(of_part != kinds[0] for of_part in kinds):
         return read_csv(text, layout)
     return pd.concat(frames, ignore_index=True)
-
-
-def _same_types(first: pd.DataFrame, second: pd.DataFrame) -> bool:
-    # Integers and floats become floats when they are joined, as they do in one pass.
-    return all(
-        a == b or (a.kind in "if" and b.kind in "if")
-        for a, b in zip(first.dtypes, second.dtypes, strict=True)
-    )
