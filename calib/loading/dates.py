@@ -208,7 +208,7 @@ def _day_of_named_month(cell: str) -> date | None:
     tokens = WORD_OR_NUMBER.findall(cell)
     words = [plain for token in tokens if (plain := _plain(token)) and not token.isdigit()]
     numbers = [token for token in tokens if token.isdigit()]
-    if len(words) > 1 and _is_weekday(words[0]):
+    if len(words) > 1 and len(words[0]) > 1 and any(w.startswith(words[0]) for w in WEEKDAYS):
         words = words[1:]
     months = [MONTH_NUMBERS[word] for word in words if word in MONTH_NUMBERS]
     if len(months) != 1 or any(w not in MONTH_NUMBERS and w not in FILLERS for w in words):
@@ -227,10 +227,6 @@ def _plain(word: str) -> str:
     """A word without accents."""
     parts = unicodedata.normalize("NFKD", word)
     return "".join(part for part in parts if not unicodedata.combining(part)).replace("ı", "i")
-
-
-def _is_weekday(word: str) -> bool:
-    return len(word) > 1 and any(name.startswith(word) for name in WEEKDAYS)
 
 
 def _prefixes(names: Iterable[Iterable[str]]) -> dict[str, int]:
@@ -256,10 +252,13 @@ def _ordered_days(
     """Days of cells of three numbers, in the order that fits most cells; whether it is unclear."""
     if not triples:
         return {}, False
+    firsts, lasts = ({parts[i] for parts in triples.values()} for i in (0, 2))
+    # The first of three numbers may be a year if it has fewer values than the last.
+    years_first = all(len(last) == 2 for last in lasts) and len(firsts) < len(lasts)
     read = {
         order: {cell: _date(*(parts[i] for i in places)) for cell, parts in triples.items()}
         for order, places in ORDERS.items()
-        if order != "ymd" or _years_first(list(triples.values()))
+        if order != "ymd" or years_first
     }
     if day_first is not None:
         return read["dmy" if day_first else "mdy"], False
@@ -269,12 +268,6 @@ def _ordered_days(
     best = max(counts, key=counts.__getitem__)
     rivals = [read[order] for order in read if counts[order] == counts[best]]
     return read[best], any(days != read[best] for days in rivals)
-
-
-def _years_first(triples: list[Triple]) -> bool:
-    """Whether the first of three numbers may be a year: it has fewer values than the last."""
-    first, last = ({parts[i] for parts in triples} for i in (0, 2))
-    return all(len(parts[2]) == 2 for parts in triples) and len(first) < len(last)
 
 
 def _days(values: FloatArray) -> NDArray[np.generic]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.loading import name_patterns as names
 from calib.loading.columns import label_text
-from calib.loading.guessing.facts import Facts, name_rank
+from calib.loading.guessing.facts import UNNAMED, Facts, name_rank
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import refuse, warning
 from calib.loading.table import Table
@@ -28,7 +28,14 @@ def joined(tables: Sequence[Table]) -> list[Table]:
         return list(tables)
     for truth, scores in (tables, tables[::-1]):
         key = _key(truth, scores)
-        if key is not None and _has_outcomes(truth, scores) and _has_scores(scores, truth):
+        if key is None:
+            continue
+        of_truth, of_scores = (Facts(table.frame, set()) for table in (truth, scores))
+        outcomes = [c for c in _truths(of_truth) if of_truth[c].few and of_truth[c].distinct > 1]
+        # Each file has what the other one lacks, and only that.
+        is_truth = {*outcomes} - {*scores.columns} and not _scores(of_truth)
+        decided = [c for c in _truths(of_scores) if of_scores[c].two]
+        if is_truth and {*_scores(of_scores)} - {*truth.columns} and not decided:
             return [_joined(truth, scores, key)]
     return list(tables)
 
@@ -47,31 +54,19 @@ def _key(first: Table, second: Table) -> str | None:
     return next(iter([*ids, *shared]), None)
 
 
-def _has_outcomes(table: Table, other: Table) -> bool:
-    """Whether a table has an outcome that the other lacks, and no score."""
-    facts = Facts(table.frame, set())
-    columns = facts.looked_at()
-    outcomes = [c for c in columns if facts[c].few and facts[c].distinct > 1 and _truth(c)]
-    return any(c not in other.columns for c in outcomes) and not _scores(facts)
-
-
-def _has_scores(table: Table, other: Table) -> bool:
-    """Whether a table has a score that the other lacks, and no outcome."""
-    facts = Facts(table.frame, set())
-    outcomes = [c for c in facts.looked_at() if facts[c].two and _truth(c)]
-    return any(c not in other.columns for c in _scores(facts)) and not outcomes
-
-
-def _truth(column: str) -> bool:
-    is_predicted = name_rank(column, names.PREDICTED_NAMES) is not None
-    return not is_predicted and name_rank(column, names.OUTCOME_NAMES) is not None
+def _truths(facts: Facts) -> list[str]:
+    return [
+        c
+        for c in facts.looked_at()
+        if name_rank(c, names.PREDICTED_NAMES) == UNNAMED > name_rank(c, names.OUTCOME_NAMES)
+    ]
 
 
 def _scores(facts: Facts) -> list[str]:
     return [
         c
         for c in facts.looked_at()
-        if facts[c].probability and name_rank(c, names.SCORE_NAMES) is not None
+        if facts[c].probability and name_rank(c, names.SCORE_NAMES) < UNNAMED
     ]
 
 

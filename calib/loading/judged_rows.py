@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calib.data.file_options import Columns, FileFormat
 from calib.data.judged import JudgedRows
@@ -88,8 +88,20 @@ def read_judged(
     mapping = _guessed(both, mapping, with_labels=labels is not None)
     outcome = outcome or mapping.outcome
     notes = _notes(both, replace(mapping, outcome=outcome), columns, labels)
-    kept = _kept(table, {*mapping.score_columns, outcome}, mapping.row_id)
-    of_judge = tuple(c for c in kept if c != mapping.row_id and _is_of_judge(c, table))
+    # Lists of rows have the id first, and neither scores nor labels.
+    row_id, hidden = mapping.row_id, {*mapping.score_columns, outcome, mapping.row_id}
+    rest = [column for column in table.columns if column not in hidden]
+    shown = rest if row_id is None else [row_id, *rest]
+    kept = {column: table.frame[column].to_numpy() for column in shown}
+    of_judge = tuple(
+        column
+        for column in kept
+        if column != row_id
+        and (
+            re.fullmatch(names.JUDGE_WORDS, plain_name(column))
+            or (table.log and column in LOG_VERDICTS)
+        )
+    )
     read_with: dict[str, Any] = {
         "outcome": outcome,
         "row_id": mapping.row_id,
@@ -104,7 +116,10 @@ def read_judged(
             part = ", ".join(filter(None, [model, score if len(checked) > 1 else None]))
             part, usable = part or table.name, rows.usable & in_model
             if not usable.any():
-                failures[part] = _why_unusable(rows, in_model)
+                why = next(
+                    why for why, marked in rows.unusable.items() if (marked & in_model).any()
+                )
+                failures[part] = none_usable(rows.mapping, why)
                 continue
             group = clusters(rows, slice(None))
             parts[part] = JudgedRows.from_arrays(
@@ -154,7 +169,10 @@ def _few_labels(rows: Table, labels: Table) -> bool:
 def _table(data: Judged, column: str, given: FileFormat) -> Table:
     """A table of the data; an array becomes its only column."""
     if isinstance(data, Predictions):
-        return Table(_of_predictions(data, column), data.name)
+        if data.is_matrix or data.weight is not None:
+            raise refuse("matrix" if data.is_matrix else "weights.judge")
+        frame = pd.DataFrame({column: data.scores if column == SCORE else data.outcome})
+        return Table(frame if data.group is None else frame.assign(group=data.group), data.name)
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
     is_series = isinstance(data, np.ndarray | pd.Series | list | tuple)
     if not is_series and (
@@ -168,16 +186,6 @@ def _table(data: Judged, column: str, given: FileFormat) -> Table:
             f"An array of scores or labels must have one dimension and rows, got {values.shape}."
         )
     return Table(pd.DataFrame({column: values}), "judge")
-
-
-def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
-    if data.is_matrix:
-        raise refuse("matrix")
-    if data.weight is not None:
-        raise refuse("weights.judge")
-    values = data.scores if column == SCORE else data.outcome
-    frame = pd.DataFrame({column: values})
-    return frame if data.group is None else frame.assign(group=data.group)
 
 
 def _joined(
@@ -290,14 +298,11 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
         if (labels.codes < 0).any():
             row = int(np.flatnonzero(labels.codes < 0)[0]) + 1
             raise refuse("no-id", row=row, what=what, column=column)
-        texts.append(np.array([_id_text(value) for value in labels.values])[labels.codes])
+        names_of_ids = [label_text(value) for value in labels.values]
+        # The file of rows to label next has an apostrophe before an id like a formula.
+        plain = [n[1:] if n[:1] == "'" and FORMULA.match(n[1:]) else n for n in names_of_ids]
+        texts.append(np.array(plain)[labels.codes])
     return pd.Index(texts[0]) if len(texts) == 1 else pd.MultiIndex.from_arrays(texts)
-
-
-def _id_text(value: object) -> str:
-    """An id as text. The file of rows to label next has an apostrophe before one like a formula."""
-    text = label_text(value)
-    return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
 
 
 def _check_unique(keys: pd.Index, column: str, what: str, key: str, **facts: Any) -> None:
@@ -451,21 +456,3 @@ def _models(table: Table, mapping: Columns) -> Iterator[tuple[str, BoolArray]]:
     labels = as_labels(table.frame[mapping.model])
     for code in range(len(labels)):
         yield labels.name(code), labels.codes == code
-
-
-def _why_unusable(rows: Rows, in_model: BoolArray) -> Problem:
-    reason = next(reason for reason, marked in rows.unusable.items() if (marked & in_model).any())
-    return none_usable(rows.mapping, reason)
-
-
-def _kept(table: Table, taken: set[str | None], row_id: str | None) -> dict[str, NDArray[Any]]:
-    """The columns for lists of rows: the id first, without scores and labels."""
-    rest = [column for column in table.columns if column not in {*taken, row_id}]
-    columns = [*([] if row_id is None else [row_id]), *rest]
-    return {column: table.frame[column].to_numpy() for column in columns}
-
-
-def _is_of_judge(column: str, table: Table) -> bool:
-    if table.log and column in LOG_VERDICTS:
-        return True
-    return re.fullmatch(names.JUDGE_WORDS, plain_name(column)) is not None

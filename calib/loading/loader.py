@@ -243,7 +243,14 @@ first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100
 transform='percent'.
     """
     given = mapping_of(options, model=None, model_value=None)
-    table = _one_table(data, options)
+    files = data if isinstance(data, list | tuple) else [data]
+    table, *others = _combined([_read(file, options) for file in files], options)
+    if others:
+        raise ValueError(
+            "data must be one file, a list of evaluation logs, or a file of outcomes and one of "
+            f"scores with the same ids, got {len(others) + 1} tables. load_models reads one file "
+            "per model."
+        )
     if options.class_columns is not None:
         if options.score is not None:
             raise ValueError(
@@ -311,19 +318,6 @@ def load_models(
     tables = _combined(tables, options)
     mapping = guess(tables[0], given, models=len(tables) == 1)
     return _assessed(tables, mapping, given, options)
-
-
-def _one_table(data: Source | Sequence[Source], options: _Options) -> Table:
-    """One file, or several evaluation logs."""
-    files = data if isinstance(data, list | tuple) else [data]
-    tables = _combined([_read(file, options) for file in files], options)
-    if len(tables) != 1:
-        raise ValueError(
-            f"data must be one file, a list of evaluation logs, or a file of outcomes and one of "
-            f"scores with the same ids, got {len(tables)} tables. load_models reads one file per "
-            "model."
-        )
-    return tables[0]
 
 
 def _read(data: Source, options: _Options) -> Table:

@@ -188,8 +188,10 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
                 screened = screen_view(rows, mapping, view, options.max_scores)
             else:
                 screened = screen(rows, mapping, options.max_scores)
-                if options.strict and mapping.positive is None:
-                    _check_positive(screened, mapping)
+                plain = {name.casefold() for name in screened.class_names} in PLAIN_PAIRS
+                if options.strict and mapping.positive is None and not plain:
+                    guess = column_guess("positive", screened.positive_name)
+                    raise with_arguments([refused_guess(guess)], mapping)
             note = zone_note(rows, mapping, data_zone=engine.data_zone)
             screened = replace(screened, zone_note=note)
             counter = CellCounter(screened, mapping, pairs, options.n_ranges, steps)
@@ -204,13 +206,6 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
         work = partial(count_models, rows, mapping, count, steps)
         result = watched(work, engine, steps, options.progress, options.cancel)
     return replace(result, sources=(_fingerprint(result),))
-
-
-def _check_positive(screened: ScreenedRows, mapping: Columns) -> None:
-    """Refuse a positive label that is not named, unless it is that of 0 and 1 or true and false."""
-    if {name.casefold() for name in screened.class_names} not in PLAIN_PAIRS:
-        guess = column_guess("positive", screened.positive_name)
-        raise with_arguments([refused_guess(guess)], mapping)
 
 
 def _remarks(

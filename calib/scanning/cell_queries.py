@@ -160,14 +160,22 @@ class CellCounter:
         """Run the queries. Meanwhile the progress goes from `low` to `high`."""
         answers: list[pd.DataFrame] = []
         width = (high - low) / len(queries)
-        keyed = _KeyedRows.of(self.screened, cut)
+        # The cells of the rows, and the numbers to sum, are made once for all queries.
+        exact = self.screened.exact
+        rows = with_keys(self.screened.rows, exact=exact, cut=cut)
+        rows, sums = with_whole_numbers(rows, exact=exact, largest=self.screened.largest)
+        rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
         for i, query in enumerate(queries):
             by = f" by {query.name}" if query.column else ""
             text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
             self.steps(low + i * width, low + (i + 1) * width, text)
             if cut is None:
                 query.check()
-            answers.append(query.run(keyed, ends=i == 0 and not self.screened.exact))
+            answer = query.run(rows, sums, ends=i == 0 and not exact)
+            # Keys of the grid are narrow numbers in the engine; those of exact cells are scores.
+            if not exact and cut is None:
+                answer[KEY] *= KEYS_PER_CELL
+            answers.append(_joined(answer))
         return answers
 
     def _piece(
@@ -202,24 +210,6 @@ class CellCounter:
             high=columns["high"],
             **sums_of(columns, key, exact=exact, largest=self.screened.largest),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _KeyedRows:
-    """Rows with their cells and the numbers to sum, made once for the queries of all columns."""
-
-    rows: nw.LazyFrame[Any]
-    sums: tuple[str, ...]
-    stride: int
-
-    @classmethod
-    def of(cls, screened: ScreenedRows, cut: IntArray | None) -> _KeyedRows:
-        """Take all cells, or those that are cut into parts."""
-        exact = screened.exact
-        rows = with_keys(screened.rows, exact=exact, cut=cut)
-        rows, sums = with_whole_numbers(rows, exact=exact, largest=screened.largest)
-        rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
-        return cls(rows, tuple(sums), 1 if exact or cut is not None else KEYS_PER_CELL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +271,7 @@ class _Query:
         others = self.counter.codes[self.other.alias].names
         return crossed((names, value // len(others)), (others, value % len(others)))
 
-    def run(self, keyed: _KeyedRows, *, ends: bool) -> pd.DataFrame:
+    def run(self, rows: nw.LazyFrame[Any], sums: Sequence[str], *, ends: bool) -> pd.DataFrame:
         """Run the query, and read its answer."""
         mapping = self.counter.mapping
         aliases = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
@@ -289,17 +279,31 @@ class _Query:
         by = [VALUE] if self.column else []
         by += [*([OTHER] if self.other else []), *strata, KEY, POSITIVE]
         answer = collected(
-            self._with_value(keyed.rows)
+            self._with_value(rows)
             .group_by(*by)
             .agg(
                 nw.len().alias("rows"),
-                *(nw.col(name).sum() for name in keyed.sums),
+                *(nw.col(name).sum() for name in sums),
                 *((nw.col("low").min(), nw.col("high").max()) if ends else ()),
             )
             # Sums of DuckDB have 128 bits, and counts of Polars 32.
-            .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *keyed.sums)))
+            .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *sums)))
         )
-        return self._read(answer, keyed)
+        n = answer.num_rows
+        values = {name: _numbers(answer[name]) for name in ("rows", *sums)}
+        extremes = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
+        exact = self.counter.screened.exact
+        key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
+        none = np.full(n, NONE, dtype=np.int8)
+        keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
+        keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE]).astype(np.int8)}
+        for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
+            if name in answer.column_names:
+                keys[name] = self._codes(name, answer[name], values["rows"])
+        if self.other is not None:
+            width = len(self.counter.codes[self.other.alias].names)
+            keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
+        return pd.DataFrame({**keys, **values, **extremes}, copy=False)
 
     def _with_value(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         if self.number is not None:
@@ -316,23 +320,6 @@ class _Query:
         missing = value.is_null() | value.is_nan()
         none = nw.lit(len(self.edges) + 1)
         return nw.when(missing).then(none).otherwise(code)
-
-    def _read(self, answer: pa.Table, keyed: _KeyedRows) -> pd.DataFrame:
-        n = answer.num_rows
-        values = {name: _numbers(answer[name]) for name in ("rows", *keyed.sums)}
-        ends = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
-        exact = self.counter.screened.exact
-        key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
-        none = np.full(n, NONE, dtype=np.int8)
-        keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
-        keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE]).astype(np.int8)}
-        for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
-            if name in answer.column_names:
-                keys[name] = self._codes(name, answer[name], values["rows"])
-        if self.other is not None:
-            width = len(self.counter.codes[self.other.alias].names)
-            keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
-        return _joined(pd.DataFrame({**keys, **values, **ends}, copy=False))
 
     def _codes(self, name: str, values: pa.ChunkedArray, rows: IntArray | None = None) -> IntArray:
         """The code of each entry's value. The first query of a column needs the numbers of rows."""
@@ -358,23 +345,15 @@ class _Query:
         self, name: str, distinct: pd.Series, counts: IntArray
     ) -> tuple[tuple[str, ...], IntArray, str]:
         """Names of the codes, the code of each distinct value, and the kind of times."""
-        mapping = self.counter.mapping
+        counter, column = self.counter, str(self.column)
         if name == SPLIT:
-            codes, problems = _test(distinct, mapping)
-            self.counter.warnings |= {problem.code: problem for problem in problems}
+            codes, problems = _test(distinct, counter.mapping)
+            counter.warnings |= {problem.code: problem for problem in problems}
             return (), codes, ""
         if name == GROUP:
             return (), as_labels(distinct).codes, ""
         if name == FOLD_NAME:
-            return *_folds(distinct, mapping), ""
-        return self._slice_or_time_codes(distinct, counts)
-
-    def _slice_or_time_codes(
-        self, distinct: pd.Series, counts: IntArray
-    ) -> tuple[tuple[str, ...], IntArray, str]:
-        """Names of slices or times, the code of each distinct value, and the kind of times."""
-        counter = self.counter
-        column = str(self.column)
+            return *_folds(distinct, counter.mapping), ""
         if column == counter.mapping.time:
             if len(distinct) > MAX_TIMES:
                 raise refuse("many-times", column=column, n=len(distinct), most=MAX_TIMES)

@@ -67,20 +67,17 @@ class Connection:
     def tables(self) -> tuple[str, ...]:
         """Names of the tables of the source. Raises InputError if it does not answer."""
         try:
-            return self._tables()
+            if self.kind == "files":
+                return _folder_entries(self.where)
+            if self.kind == "duckdb":
+                return tables_of_database(self.where)
+            if self.kind == "spark":
+                return tuple(table.name for table in self._spark().catalog.listTables())
+            return tuple(self._ibis().list_tables())
         except InputError:
             raise
         except Exception as error:
             raise self._refused(error) from error
-
-    def _tables(self) -> tuple[str, ...]:
-        if self.kind == "files":
-            return _folder_entries(self.where)
-        if self.kind == "duckdb":
-            return tables_of_database(self.where)
-        if self.kind == "spark":
-            return tuple(table.name for table in self._spark().catalog.listTables())
-        return tuple(self._ibis().list_tables())
 
     def source(self, table: str) -> tuple[Any, str | None]:
         """The arguments `source` and `table` of `calib.scan` for a table.

@@ -63,7 +63,9 @@ def screen_view(
     columns = named_columns(rows, mapping)
     check_outcomes(rows.select(**columns), mapping)
     if mapping.transform == "softmax":
-        _refuse_probabilities(rows, mapping)
+        numbers = (nw.col(column).cast(nw.Float64) for column in mapping.score_columns)
+        if rows_sum(collected(rows.select(*numbers).head(LOOK_ROWS)).to_pandas()):
+            raise with_arguments([not_logits(mapping)], mapping)
     plain, names = _with_scores(rows, columns, mapping)
     off = (nw.col(SUM) - 1.0).abs() > ROW_SUM_TOLERANCE
     facts = facts_of(plain, mapping, nw.col(LOWEST), off=off)
@@ -118,12 +120,6 @@ def _checked(view: str, mapping: Columns) -> tuple[str, int]:
     if mapping.swap:
         raise refuse("swap")
     return kind, place
-
-
-def _refuse_probabilities(rows: nw.LazyFrame[Any], mapping: Columns) -> None:
-    scores = (nw.col(column).cast(nw.Float64) for column in mapping.score_columns)
-    if rows_sum(collected(rows.select(*scores).head(LOOK_ROWS)).to_pandas()):
-        raise with_arguments([not_logits(mapping)], mapping)
 
 
 def _with_scores(

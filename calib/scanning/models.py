@@ -37,10 +37,13 @@ def count_models(
     """Count each model separately, and join the counts."""
     if not mapping.models and mapping.model is None:
         return count(rows, mapping)
-    if mapping.models:
-        sources, n_unnamed = _by_score_column(rows, mapping), 0
-    else:
+    if not mapping.models:
         sources, n_unnamed = _by_model_name(rows, mapping)
+    elif mapping.score or mapping.model is not None:
+        raise refuse("models.columns", other="score" if mapping.score else "model")
+    else:
+        one = replace(mapping, models=())
+        sources, n_unnamed = {name: (rows, replace(one, score=name)) for name in mapping.models}, 0
     counts = {}
     for number, (model, source) in enumerate(sources.items()):
         steps.begin(number, len(sources), model)
@@ -55,14 +58,6 @@ def count_models(
     if n_unnamed:
         joined = replace(joined, set_aside={"model missing": n_unnamed, **joined.set_aside})
     return joined
-
-
-def _by_score_column(rows: nw.LazyFrame[Any], mapping: Columns) -> dict[str, ModelRows]:
-    if mapping.score or mapping.model is not None:
-        other = "score" if mapping.score else "model"
-        raise refuse("models.columns", other=other)
-    of_one_model = replace(mapping, models=())
-    return {column: (rows, replace(of_one_model, score=column)) for column in mapping.models}
 
 
 def _by_model_name(rows: nw.LazyFrame[Any], mapping: Columns) -> tuple[dict[str, ModelRows], int]:

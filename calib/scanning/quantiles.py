@@ -22,7 +22,13 @@ def quantiles(rows: nw.LazyFrame[Any], levels: Sequence[float]) -> list[float]:
     values = rows.select(VALUE).filter(nw.col(VALUE).is_finite())
     ranges = _counted_ranges(values)
     total = int(ranges["rows"].sum())
-    return [_quantile(values, ranges, level * (total - 1)) for level in levels] if total else []
+    result = []
+    for place in (level * (total - 1) for level in levels if total):
+        below = int(np.floor(place))
+        low, high = _pair(values, ranges, below)
+        share, step = place - below, high - low
+        result.append(float(high - step * (1.0 - share) if share >= 0.5 else low + step * share))
+    return result
 
 
 def _counted_ranges(
@@ -50,13 +56,6 @@ def _counted_ranges(
         )
     )
     return collected(ranges).to_pandas().sort_values("low", ignore_index=True)
-
-
-def _quantile(rows: nw.LazyFrame[Any], ranges: pd.DataFrame, place: float) -> float:
-    below = int(np.floor(place))
-    low, high = _pair(rows, ranges, below)
-    share, step = place - below, high - low
-    return float(high - step * (1.0 - share) if share >= 0.5 else low + step * share)
 
 
 def _pair(rows: nw.LazyFrame[Any], ranges: pd.DataFrame, rank: int) -> tuple[float, float]:

@@ -99,12 +99,16 @@ def scan_sql(
     source = table_of(table, dialect)
     step = unused_prefix([source.name])
     singles, pairs = singles_and_pairs(slices, time)
+    by = [(name, "{}") for name in singles] + ([(time, "CAST({} AS DATE)")] if time else [])
     roles = [("slice", name) for name in singles] + ([("time", time)] if time else [])
     chosen = [
         f"CAST({_column(outcome, dialect)} AS TEXT) AS calib_outcome",
         f"{_number(score, dialect)} AS calib_score",
         f"{_number(weight, dialect) if weight else '1e0'} AS calib_w",
-        *(f"{_value(role, name, dialect)} AS calib_by_{i}" for i, (role, name) in enumerate(roles)),
+        *(
+            f"CAST({day.format(_column(name, dialect))} AS TEXT) AS calib_by_{i}"
+            for i, (name, day) in enumerate(by)
+        ),
     ]
     aliases = [f"calib_by_{i}" for i in range(len(roles))]
     columns = ", ".join(["calib_outcome", "calib_score", "calib_w", *aliases])
@@ -192,11 +196,6 @@ def _group(role: str, cut: Mapping[str, str], step: str, *, crossed: bool) -> st
         f"MIN(calib_score), MAX(calib_score){more} FROM {step}keys "
         f"GROUP BY {', '.join([*cut.values(), 'calib_key', 'calib_outcome'])}"
     )
-
-
-def _value(role: str, name: str, dialect: str) -> str:
-    column = _column(name, dialect)
-    return f"CAST(CAST({column} AS DATE) AS TEXT)" if role == "time" else f"CAST({column} AS TEXT)"
 
 
 def _number(name: str, dialect: str) -> str:

@@ -87,7 +87,9 @@ def read_result(
     )
     cells, class_names, unused = _with_outcomes(frame, mapping)
     set_aside |= unused
-    cells = cells.assign(exact=_lossless(cells))
+    # If no cell holds two scores, each can have its score as its key.
+    ends = cells.groupby("calib_key").agg(low=("calib_low", "min"), high=("calib_high", "max"))
+    cells = cells.assign(exact=bool((ends["low"] == ends["high"]).all()))
     parts: list[Part] = []
     pieces, time_kind = [], ""
     groups = dict(iter(cells.groupby(["calib_role", "calib_column", "calib_column2"], sort=False)))
@@ -151,12 +153,6 @@ def _with_outcomes(
     reasons = {"unknown": codes < 0, NEITHER: (codes >= 0) & (meaning < 0)}
     unused = {f"outcome {why}": int(counts[rows].sum()) for why, rows in reasons.items()}
     return cells, class_names(facts.labels, mapping), {why: n for why, n in unused.items() if n}
-
-
-def _lossless(cells: pd.DataFrame) -> bool:
-    """Whether no cell holds two scores, so that each cell can have its score as its key."""
-    ends = cells.groupby("calib_key").agg(low=("calib_low", "min"), high=("calib_high", "max"))
-    return bool((ends["low"] == ends["high"]).all())
 
 
 def _values(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calib import analyze
 from calib.loading import Columns, guess, load, read
-from calib.loading.checking.repeats import count_repeats
+from calib.loading.checking.mapped_rows import count_repeats
 from tests.assessed import inspect
 from tests.golden import Texts
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import calib
-from calib.loading.problems import error
-from calib.loading.sentences import FORMS, PART, SENTENCES, WRITER, sentence
+from calib.loading.problems import FORMS, PART, SENTENCES, WRITER, error, sentence
 
 NOUNS = {
     *("answer", "cell", "character", "class", "column", "confidence", "label", "line", "logit"),

@@ -39,7 +39,12 @@ def refused_guess(guess: Guess) -> Problem:
 def from_rows(rows: Rows, name: str) -> Predictions:
     """Make predictions of the usable rows of a table without errors."""
     mapping, keep, log_odds = rows.mapping, rows.kept, rows.log_odds
-    columns = _columns(rows, keep)
+    columns = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
+    if mapping.time is not None and rows.times is not None and rows.times.values is not None:
+        columns[mapping.time] = rows.times.values
+    fold = None
+    if rows.fold is not None:
+        fold = pd.Series(pd.Categorical.from_codes(rows.fold.codes[keep], rows.fold.names))
     try:
         return Predictions.from_arrays(
             rows.outcome[keep],
@@ -48,7 +53,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             log_odds=None if log_odds is None else log_odds[keep],
             test=None if rows.test is None else rows.test[keep],
             group=clusters(rows, keep),
-            fold=_fold(rows, keep),
+            fold=fold,
             columns=columns,
             class_names=_class_names(rows),
             name=name,
@@ -91,20 +96,6 @@ def clusters(rows: Rows, keep: Kept) -> IntArray | None:
     return np.where(ungrouped, codes.max() + np.cumsum(ungrouped), codes)
 
 
-def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
-    if rows.fold is None:
-        return None
-    return pd.Series(pd.Categorical.from_codes(rows.fold.codes[keep], rows.fold.names))
-
-
-def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
-    mapping = rows.mapping
-    columns = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
-    if mapping.time is not None and rows.times is not None and rows.times.values is not None:
-        columns[mapping.time] = rows.times.values
-    return columns
-
-
 def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
     """The numbers of a column with many distinct numbers, or the texts of any other column."""
     labels = as_labels(column)
@@ -113,10 +104,6 @@ def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
         zeros = any(CODE.match(name) for name in labels.names)
         if not len(numbers.text) and not len(numbers.unclear) and not zeros:
             return np.asarray(numbers.values[keep])
-    return _texts(labels, keep)
-
-
-def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
     names = [labels.name(code) for code in range(len(labels))]
     missing = MISSING
     while missing in names:

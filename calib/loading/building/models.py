@@ -26,6 +26,8 @@ MAX_MODELS = 100
 Source = TypeVar("Source")
 # These are the rows of one model, and the mapping of this model.
 ModelRows: TypeAlias = tuple[Table, Columns]
+# A table that lacks the columns of the first one keeps these fields of its mapping.
+KEPT_REPAIRS = ("positive", "negative", "others_negative", "transform", "drop_missing", "decimal")
 # These repairs do not change models that have no error.
 HARMLESS_REPAIRS = {"drop_missing"}
 
@@ -162,22 +164,18 @@ def _mapping_for(table: Table, mapping: Columns) -> Columns:
     """The mapping if the table has all its columns, otherwise a guess with the same repairs."""
     if all(column in table.columns for column in mapping.columns()):
         return mapping
-    kept = Columns(
-        positive=mapping.positive,
-        negative=mapping.negative,
-        others_negative=mapping.others_negative,
-        transform=mapping.transform,
-        drop_missing=mapping.drop_missing,
-        decimal=mapping.decimal,
-        guessed=tuple(name for name in mapping.guessed if name == "positive"),
-    )
-    return guess(table, kept)
+    kept = {name: getattr(mapping, name) for name in KEPT_REPAIRS}
+    guessed = tuple(name for name in mapping.guessed if name == "positive")
+    return guess(table, Columns(**kept, guessed=guessed))
 
 
 def _models_in(table: Table, mapping: Columns) -> dict[str, ModelRows]:
     """The rows of each model of one table. Models of a column are in their order in the file."""
     if mapping.models:
-        return {column: (table, _with_score(mapping, column)) for column in mapping.models}
+        # The score of a model was guessed if the models were guessed.
+        guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
+        of_one_model = replace(mapping, models=(), guessed=guessed)
+        return {name: (table, replace(of_one_model, score=name)) for name in mapping.models}
     if mapping.model is None:
         return {table.name: (table, mapping)}
     labels = as_labels(table.frame[mapping.model])
@@ -188,12 +186,6 @@ def _models_in(table: Table, mapping: Columns) -> dict[str, ModelRows]:
         labels.name(code): (of_model(table, mapping.model, labels.name(code), labels), of_one_model)
         for code in (codes if chosen is None else [chosen])
     }
-
-
-def _with_score(mapping: Columns, column: str) -> Columns:
-    """The mapping of one of several models. Its score was guessed if the models were guessed."""
-    guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
-    return replace(mapping, score=column, models=(), guessed=guessed)
 
 
 def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:

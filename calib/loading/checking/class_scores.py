@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.data.class_names import Reading
@@ -18,8 +17,7 @@ from calib.loading.checking.rows import ALL_ROWS, leave_out, parts
 from calib.loading.checking.scores import OUTSIDE_TOLERANCE, converted, unfit_transform
 from calib.loading.columns import Labels
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
-from calib.loading.problems import Choice, Problem, error, note, question, warning
-from calib.loading.sentences import Places, sentence
+from calib.loading.problems import Choice, Places, Problem, error, note, question, sentence, warning
 from calib.numerics.arrays import IntArray
 from calib.numerics.class_scores import LEAST_NORMAL_FLOAT
 from calib.text import joined, percent, quoted
@@ -159,6 +157,8 @@ def _sums(rows: Rows) -> SumFacts:
         sums = matrix.sum(axis=1, dtype=np.float64)
     off = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
     lost = rows.mapping.transform == "softmax" and matrix.min() == LEAST_NORMAL_FLOAT
+    # The first rows nearly always show that the scores are not all 0 and 1.
+    certain = all((part.max(axis=1) == 1.0).all() for part in (matrix[:1_000], matrix))
     return SumFacts(
         low=float(matrix.min()),
         high=float(matrix.max()),
@@ -171,15 +171,10 @@ def _sums(rows: Rows) -> SumFacts:
         rows=rows.places(np.flatnonzero(rows.usable)[off]),
         whole=not bool((matrix[:1_000] % 1.0).any() or (matrix % 1.0).any()),
         n_right=int((matrix.argmax(axis=1) == rows.of_usable(rows.outcome)).sum())
-        if _all_certain(matrix)
+        if certain
         else None,
         n_lost=int(np.count_nonzero(matrix == LEAST_NORMAL_FLOAT)) if lost else 0,
     )
-
-
-def _all_certain(matrix: NDArray[np.floating]) -> bool:
-    # The first rows nearly always show that the scores are not all 0 and 1.
-    return bool((matrix[:1_000].max(axis=1) == 1.0).all() and (matrix.max(axis=1) == 1.0).all())
 
 
 def sum_problems(mapping: Columns, facts: SumFacts) -> Iterator[Problem]:
@@ -243,7 +238,11 @@ def _class_question(mapping: Columns, classes: Classes, labels: Labels) -> Probl
         several=len(readings) > 1,
         single=len(readings) == 1,
         choices=[
-            Choice(_pairs(mapping, reading, labels, _short) + right, _arguments(mapping, reading))
+            Choice(
+                _pairs(mapping, reading, labels, lambda name: repr(name[:30])) + right,
+                {"classes": reading.labels}
+                | ({} if reading.complete or mapping.drop_missing else {"drop_missing": True}),
+            )
             for reading, right in readings
         ],
     )
@@ -267,11 +266,6 @@ def why_doubtful(classes: Classes, labels: Labels) -> str:
     return sentence(f"class-doubt.{_doubt(classes)}", {"absent": _absent(classes, labels)})
 
 
-def _arguments(mapping: Columns, reading: Reading) -> Mapping[str, Any]:
-    left_out = {} if reading.complete or mapping.drop_missing else {"drop_missing": True}
-    return {"classes": reading.labels, **left_out}
-
-
 def _pairs(mapping: Columns, reading: Reading, labels: Labels, shown: Callable[[str], str]) -> str:
     """Labels and their columns: "`1` is `p_0`, `2` is `p_1`"."""
     places = list(zip(labels.names, reading.places, strict=True))
@@ -282,7 +276,3 @@ def _pairs(mapping: Columns, reading: Reading, labels: Labels, shown: Callable[[
         f", and rows of {joined(left[:MAX_LISTED_PAIRS], len(left))} are left out" if left else ""
     )
     return joined(pairs[:MAX_LISTED_PAIRS], len(pairs)) + more
-
-
-def _short(name: str) -> str:
-    return repr(name[:30])

@@ -46,7 +46,12 @@ def examine(
     problems += doubts
     if any(problem.severity == "error" for problem in doubts):
         return by_severity(problems), None
-    structure = list(_structure(table, mapping)) or list(_one_hot_outcome(table, mapping))
+    test_file = None if table.tests is None else table.tests.columns
+    if len(table.columns) == 1:
+        structure = [error("one-column", column=table.columns[0])]
+    else:
+        structure = list(mapping_problems(mapping, table.columns, test_file))
+    structure = structure or list(_one_hot_outcome(table, mapping))
     problems += structure
     rows = None
     if not any(problem.severity == "error" for problem in structure):
@@ -90,16 +95,6 @@ def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity)))
 
 
-def _structure(table: Table, mapping: Columns) -> Iterator[Problem]:
-    if len(table.columns) == 1:
-        yield error("one-column", column=table.columns[0])
-        return
-    test_file = None if table.tests is None else table.tests.columns
-    yield from mapping_problems(mapping, table.columns, test_file)
-    if test_file is not None and mapping.split is not None:
-        yield note("split-unused", column=mapping.split)
-
-
 def mapping_problems(
     mapping: Columns,
     columns: Sequence[str],
@@ -128,6 +123,8 @@ def mapping_problems(
         key = "folds-and-test" if test_file is None else "folds-and-test.file"
         given = {"fold": mapping.fold, "split": mapping.split}
         yield error(key, **given, **ignoring(mapping, "fold"))
+    if test_file is not None and mapping.split is not None:
+        yield note("split-unused", column=mapping.split)
 
 
 def class_structure(mapping: Columns) -> Iterator[Problem]:
@@ -181,39 +178,32 @@ def _one_hot_outcome(table: Table, mapping: Columns) -> Iterator[Problem]:
 def _one_hot(frame: pd.DataFrame, outcome: str, scores: set[str]) -> Sequence[str]:
     """The columns of zeros and ones that add up to 1 with the outcome in every row."""
     columns = [name for name in frame.columns if name not in scores][:MAX_COLUMNS]
-    binary = [name for name in columns if _zeros_and_ones(frame[name].head(ONE_HOT_LOOK_ROWS))]
+    binary = []
+    for name in columns:
+        numbers = as_numbers(frame[name].head(ONE_HOT_LOOK_ROWS))
+        values = numbers.values[np.isfinite(numbers.values)]
+        if len(values) and not len(numbers.text) and _all_binary(values):
+            binary.append(name)
     if outcome not in binary:
         return ()
-    similar = [name for name in binary if _shared_word(name, outcome)]
+    words = {name: re.findall(r"\d+|[a-z]+|[^\x00-\x7f]+", plain_name(name)) for name in binary}
+    # The names of similar columns begin or end with the same word.
+    first, last = (words[outcome] or [None])[0], (words[outcome] or [None])[-1]
+    similar = [n for n in binary if words[n] and (words[n][0] == first or words[n][-1] == last)]
     # Two opposite columns with different names may be two facts, so at least three are needed.
     for group, min_columns in ((similar, 2), (binary, 3)):
-        if len(group) >= min_columns and _single_one(frame[group]):
+        if len(group) < min_columns:
+            continue
+        values = np.column_stack([as_numbers(frame[name]).values for name in group])
+        values = values[np.isfinite(values).all(axis=1)]
+        if len(values) and _all_binary(values) and (values.sum(axis=1) == 1.0).all():
             return group
     return ()
-
-
-def _zeros_and_ones(cells: pd.Series) -> bool:
-    numbers = as_numbers(cells)
-    values = numbers.values[np.isfinite(numbers.values)]
-    return len(values) > 0 and not len(numbers.text) and _all_binary(values)
 
 
 def _all_binary(values: NDArray[Any]) -> bool:
     # `numpy.isin` takes ten times as long.
     return bool(((values == 0) | (values == 1)).all())
-
-
-def _shared_word(name: str, other: str) -> bool:
-    """Whether two names begin or end with the same word."""
-    first, second = (re.findall(r"\d+|[a-z]+|[^\x00-\x7f]+", plain_name(x)) for x in (name, other))
-    return bool(first and second) and (first[0] == second[0] or first[-1] == second[-1])
-
-
-def _single_one(cells: pd.DataFrame) -> bool:
-    values = np.column_stack([as_numbers(column).values for _, column in cells.items()])
-    finite = np.isfinite(values).all(axis=1)
-    ones = values[finite].sum(axis=1) == 1.0
-    return _all_binary(values[finite]) and bool(finite.any()) and bool(ones.all())
 
 
 def _overlap(table: Table) -> Iterator[Problem]:
@@ -237,16 +227,15 @@ def checklist_of(rows: Rows | None) -> tuple[str, ...]:
     """Short sentences about what is correct."""
     if rows is None or not rows.usable.any():
         return ()
-    return (*_counts(rows), *_outcome_and_score(rows), *_roles(rows))
-
-
-def _counts(rows: Rows) -> Iterator[str]:
-    total = int(rows.usable.sum())
-    if rows.test is None:
-        yield f"{plural(total, 'row')}."
-    else:
+    mapping, total = rows.mapping, int(rows.usable.sum())
+    counted = f"{plural(total, 'row')}."
+    if rows.test is not None:
         n_test = int((rows.test & rows.usable).sum())
-        yield f"{plural(total, 'row')}: {total - n_test:,} to calibrate, {n_test:,} to test."
+        counted = f"{plural(total, 'row')}: {total - n_test:,} to calibrate, {n_test:,} to test."
+    columns = {"Weights": mapping.weight, "Groups": mapping.group, "Time": mapping.time}
+    roles = [f"{role}: {quoted(column)}." for role, column in columns.items() if column is not None]
+    slices = [f"Slices: {listed(mapping.slices)}."] if mapping.slices else []
+    return (counted, *_outcome_and_score(rows), *roles, *slices)
 
 
 def _outcome_and_score(rows: Rows) -> Iterator[str]:
@@ -273,13 +262,3 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
     source = source_of_confidence(str(mapping.score))
     if source and str(mapping.outcome).casefold() in CORRECT_NAMES:
         yield f"Source of the confidence: {source}, by the name of the column."
-
-
-def _roles(rows: Rows) -> Iterator[str]:
-    mapping = rows.mapping
-    roles = {"Weights": mapping.weight, "Groups": mapping.group, "Time": mapping.time}
-    for role, column in roles.items():
-        if column is not None:
-            yield f"{role}: {quoted(column)}."
-    if mapping.slices:
-        yield f"Slices: {listed(mapping.slices)}."

@@ -1,9 +1,10 @@
-"""Rows: the columns of a table under a mapping, and why some rows cannot be used."""
+"""Rows: the columns of a table under a mapping, why some cannot be used, and which repeat."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.file_options import ROW_TRANSFORMS, Columns, Transform
-from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.columns import (
     EMPTY,
     Labels,
@@ -24,7 +24,8 @@ from calib.loading.columns import (
 )
 from calib.loading.dates import Times, as_times
 from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
-from calib.loading.sentences import Places
+from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
+from calib.loading.problems import Places
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.class_scores import softmax_of_logits
@@ -33,8 +34,21 @@ from calib.numerics.transforms import sigmoid
 
 NEITHER = "neither positive nor negative"
 OUTSIDE = "none of the classes"
+# With fewer rows, hashing takes no time that a person would notice.
+MANY_ROWS = 10_000
+# Up to this share of values that another row has, they are sought in the others.
+FEW_SHARED = 0.1
 # The unusable rows are marked by reason. A new reason begins without rows.
 Reasons = defaultdict[str, BoolArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Numbers of repeated rows and ids in a file."""
+
+    rows: int = 0  # Each equals an earlier row in all columns.
+    ids: int = 0  # An earlier row has the same id.
+    id_column: str = ""  # It is empty if no column has ids.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,24 +103,9 @@ class Rows:
     unusable: dict[str, BoolArray]
     repeats: Repeats
     table: Table
-    partly: bool = False
-    usable: BoolArray = field(init=False)
-    times: Times | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        usable = np.ones(len(self.outcome), dtype=np.bool_)
-        for rows in self.unusable.values():
-            usable &= ~rows
-        object.__setattr__(self, "usable", usable)
-        time = self.mapping.time
-        if time is None:
-            object.__setattr__(self, "times", None)
-            return
-        # A monitor has one day for one moment, wherever it was written.
-        times = as_times(
-            self.frame[time].iloc[self.kept], day_first=self.mapping.day_first, utc=self.partly
-        )
-        object.__setattr__(self, "times", times)
+    usable: BoolArray
+    partly: bool
+    times: Times | None = None
 
     @property
     def log_odds(self) -> FloatArray | None:
@@ -131,13 +130,14 @@ class Rows:
         """The numbers of the first of these rows, as in a spreadsheet."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        return [self._number(int(row)) for row in rows[:3]], len(rows)
-
-    def _number(self, row: int) -> str:
-        tests = self.table.tests
-        if tests is None or row < len(self.table):
-            return f"{self.table.number(row):,}"
-        return f"{tests.number(row - len(self.table)):,} of the test file"
+        table, tests = self.table, self.table.tests
+        numbers = [
+            f"{table.number(row):,}"
+            if tests is None or row < len(table)
+            else f"{tests.number(row - len(table)):,} of the test file"
+            for row in rows[:3].tolist()
+        ]
+        return numbers, len(rows)
 
 
 def map_rows(table: Table, mapping: Columns, *, partly: bool = False) -> Rows:
@@ -175,7 +175,8 @@ def map_rows(table: Table, mapping: Columns, *, partly: bool = False) -> Rows:
     for role, labels_of_role in (("split", split), ("fold", fold)):
         if labels_of_role is not None:
             reasons[f"{role} missing"] = labels_of_role.codes < 0
-    return Rows(
+    unusable = _first_reasons(reasons)
+    rows = Rows(
         mapping=mapping,
         frame=frame,
         labels=labels,
@@ -187,11 +188,17 @@ def map_rows(table: Table, mapping: Columns, *, partly: bool = False) -> Rows:
         split=split,
         fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
-        unusable=_first_reasons(reasons),
+        unusable=unusable,
         repeats=Repeats() if partly else count_repeats(table, mapping),
         table=table,
+        usable=~np.logical_or.reduce([np.zeros(len(frame), dtype=np.bool_), *unusable.values()]),
         partly=partly,
     )
+    if mapping.time is None:
+        return rows
+    # A monitor has one day for one moment, wherever it was written.
+    cells = frame[mapping.time].iloc[rows.kept]
+    return replace(rows, times=as_times(cells, day_first=mapping.day_first, utc=partly))
 
 
 def _stacked(table: Table, mapping: Columns) -> pd.DataFrame:
@@ -397,3 +404,79 @@ def _by_row(values: NDArray[np.floating], transform: Transform) -> NDArray[np.fl
     # Shares of a row with a negative number are undefined. It is unchanged, and refused later.
     shares = (sums != 0.0) & (values.min(axis=1, keepdims=True) >= 0.0)
     return np.divide(values, sums, out=values.copy(), where=shares)
+
+
+def count_repeats(table: Table, mapping: Columns) -> Repeats:
+    """Count rows and ids that appear in a file more than once."""
+    counts = [_count(file, mapping) for file in table.files]
+    column = next((count.id_column for count in counts if count.id_column), "")
+    return Repeats(sum(c.rows for c in counts), sum(c.ids for c in counts), column)
+
+
+def _count(table: Table, mapping: Columns) -> Repeats:
+    frame = _hashable(table.frame)
+    # Scores differ most, so after their column few rows are left to compare.
+    first = [column for column in mapping.score_columns[:1] if column in frame]
+    rows = _repeated_rows(frame[[*first, *(column for column in frame if column not in first)]])
+    column = _id_column(frame, mapping)
+    if column is None:
+        return Repeats(rows)
+    return Repeats(rows, _repeated_ids(frame[column]), column)
+
+
+def _hashable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Convert columns of lists or dicts to text, because pandas compares values by hash."""
+    for name in frame.columns[frame.dtypes == "object"]:
+        try:
+            frame[name].nunique()
+        except TypeError:
+            frame = frame.assign(**{name: frame[name].map(str)})
+    return frame
+
+
+def _repeated_rows(frame: pd.DataFrame) -> int:
+    """Count as `frame.duplicated()` does, but first drop rows that a few columns distinguish."""
+    for i, dtype in enumerate(frame.dtypes):
+        # Ids differ in all rows, and whole numbers are compared faster than several columns.
+        if dtype.kind in "iu" and frame.iloc[:MANY_ROWS, i].is_unique:
+            frame = frame[_shared(frame.iloc[:, i])]
+    n_columns = 1
+    while len(frame) and n_columns < len(frame.columns):
+        if n_columns == 1:
+            shared = _shared(frame.iloc[:, 0])
+        else:
+            shared = frame.iloc[:, :n_columns].duplicated(keep=False)
+        if 2 * shared.sum() < len(frame):
+            frame = frame[shared]
+        n_columns *= 16
+    return int(frame.duplicated().sum())
+
+
+def _shared(column: pd.Series) -> pd.Series:
+    """Whether another row has the same value, as `column.duplicated(keep=False)`."""
+    values = column.to_numpy()
+    # Most scores of many rows differ, which sorting shows in a tenth of the time of hashing.
+    if values.dtype.kind not in "iuf" or len(values) < MANY_ROWS:
+        return column.duplicated(keep=False)
+    ordered = np.sort(values)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated) > FEW_SHARED * len(values) or np.isnan(ordered[-1]):
+        return column.duplicated(keep=False)
+    return column.isin(repeated)
+
+
+def _repeated_ids(ids: pd.Series) -> int:
+    return int(ids.count() - ids.nunique())
+
+
+def _id_column(frame: pd.DataFrame, mapping: Columns) -> str | None:
+    """The column that has a name for ids and mostly different values."""
+    free = set(frame) - set(mapping.columns())
+    for column in frame:
+        name = plain_name(column)
+        if column in free and re.fullmatch(ID_NAMES, name):
+            ids = frame[column]
+            # A value that many rows share, such as a customer's number, is not the id of a row.
+            if re.fullmatch(OWN_IDS, name) or 2 * _repeated_ids(ids) < ids.count():
+                return column
+    return None

@@ -11,7 +11,7 @@ from calib.data.file_options import Columns
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, FEW, parts
 from calib.loading.columns import EMPTY, Labels, label_text
-from calib.loading.guessing.labels import higher_label, is_plain_pair, telling_labels
+from calib.loading.guessing.positive_class import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.numerics.arrays import IntArray
@@ -59,19 +59,6 @@ class OutcomeFacts:
         """The only label that counts as negative, or "" if there are several."""
         others = self.mapping.negatives or self.others
         return others[0] if len(others) == 1 else ""
-
-    @property
-    def asks_for_empty(self) -> bool:
-        """Whether all labels are equal, and other cells are empty, which may mean another label."""
-        asked = "outcome missing" in self.unusable and not self.mapping.drop_missing
-        return asked and len(self.labels) == 1
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the labels alone show which class is positive."""
-        mapping = self.mapping
-        repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
-        return not repaired and is_plain_pair(self.labels)
 
 
 def outcome_facts(rows: Rows) -> OutcomeFacts:
@@ -273,13 +260,16 @@ def class_problems(
     """Problems of a class without rows, or with few, in each part of the rows."""
     if facts.partly:
         return
+    # If all labels are equal, it is asked whether empty cells mean another label.
+    asked = "outcome missing" in facts.unusable and not facts.mapping.drop_missing
+    asked = asked and len(facts.labels) == 1
     for part, (total, n_positive) in part_counts.items():
         rarer = min(n_positive, total - n_positive)
         if not total:
             # An empty part of a split is reported by the check of the split.
             if part == ALL_ROWS:
                 yield error("no-rows.left")
-        elif rarer == 0 and not facts.asks_for_empty:
+        elif rarer == 0 and not asked:
             key = "one-class.positive" if n_positive else "one-class.negative"
             label = facts.labels.name(0) if len(facts.labels) == 1 else ""
             yield error(key, part=part, total=total, outcome=label)
@@ -292,7 +282,10 @@ def class_problems(
 def positive_question(facts: OutcomeFacts, rate: float, mean_score: float) -> Iterator[Problem]:
     """Ask whether the positive class is right, if rate and mean score are far apart."""
     mapping, other = facts.mapping, facts.other_label
-    if mapping.predicted is not None or not facts.has_positives or facts.is_sure:
+    repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
+    # The labels alone can show which class is positive.
+    is_sure = not repaired and is_plain_pair(facts.labels)
+    if mapping.predicted is not None or not facts.has_positives or is_sure:
         return
     if 0.0 < rate < 1.0 and not rate / MAX_RATE_RATIO <= mean_score <= rate * MAX_RATE_RATIO:
         negative = mapping.positive if mapping.negatives else None

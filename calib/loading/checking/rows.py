@@ -16,8 +16,7 @@ from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, OUTSIDE, Rows
 from calib.loading.columns import EMPTY, MISSING_WORDS, Labels, Numbers
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
-from calib.loading.sentences import Places
+from calib.loading.problems import Choice, Places, Problem, error, ignoring, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import percent
 
@@ -54,9 +53,22 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
         yield from _unclear(rows, column, values)
         if len(values.rewritten):
             yield note("rewritten", column=column, count=len(values.rewritten))
-    yield from unusable_problems(mapping, _unusable(rows), len(rows.frame), rows.labels, "file")
-    yield from _weight_range(rows)
-    yield from _split(rows)
+    unusable = {
+        reason: Unusable(
+            count=int(marked.sum()),
+            rows=rows.places(marked),
+            cell=str(rows.frame[mapping.outcome].iloc[int(marked.argmax())]),
+        )
+        for reason, marked in rows.unusable.items()
+    }
+    yield from unusable_problems(mapping, unusable, len(rows.frame), rows.labels, "file")
+    weights = None if rows.weight is None else rows.weight.values[rows.usable]
+    if weights is not None and len(weights) and (trouble := weight_range_trouble(weights)):
+        ignored = {"repair": replace(mapping, weight=None), "label": "Ignore the weights"}
+        yield error("weights.range", column=mapping.weight, trouble=trouble, **ignored)
+    if rows.split is not None:
+        n_test = None if rows.test is None else int((rows.test & rows.usable).sum())
+        yield from split_problems(mapping, rows.split.names, n_test, int(rows.usable.sum()))
     yield from _folds(rows)
     yield from _dates(rows)
     yield from _words(rows)
@@ -99,17 +111,6 @@ def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
     )
 
 
-def _unusable(rows: Rows) -> dict[str, Unusable]:
-    """Unusable rows by reason."""
-    unusable = {}
-    for reason, marked in rows.unusable.items():
-        cell = rows.frame[rows.mapping.outcome].iloc[int(marked.argmax())]
-        unusable[reason] = Unusable(
-            count=int(marked.sum()), rows=rows.places(marked), cell=str(cell)
-        )
-    return unusable
-
-
 def unusable_problems(
     mapping: Columns,
     unusable: Mapping[str, Unusable],
@@ -135,7 +136,22 @@ def unusable_problems(
         if state in ("not a number", OUTSIDE):
             continue
         if reason == "outcome missing" and labels is not None and len(labels) == 1:
-            yield _empty_or_missing(mapping, labels.name(0), rows, total)
+            # If all labels are the same, empty cells may mean the other label.
+            label, share = labels.name(0), percent(1.0 - rows.count / total)
+            yield error(
+                "empty-outcomes",
+                column=mapping.outcome,
+                label_of_all=label,
+                count=rows.count,
+                total=total,
+                rows=rows.rows,
+                choices=(
+                    Choice(
+                        f"Empty means negative ({share} positive)",
+                        {"positive": label, "negative": EMPTY},
+                    ),
+                ),
+            )
             continue
         if rows.count == total:
             yield none_usable(mapping, reason, place)
@@ -168,37 +184,9 @@ def _cells_of(mapping: Columns, reason: str) -> dict[str, Any]:
     return {"role": role, "column": column, "state": state.removeprefix("label ")}
 
 
-def _empty_or_missing(mapping: Columns, label: str, rows: Unusable, total: int) -> Problem:
-    """Ask whether rows without a label are negative, if all others have the same label."""
-    share = percent(1.0 - rows.count / total)
-    answer = f"Empty means negative ({share} positive)"
-    return error(
-        "empty-outcomes",
-        column=mapping.outcome,
-        label_of_all=label,
-        count=rows.count,
-        total=total,
-        rows=rows.rows,
-        choices=(Choice(answer, {"positive": label, "negative": EMPTY}),),
-    )
-
-
 def leave_out(count: int, total: int) -> str:
     """Text of the button that leaves out rows, or "" if they are not few."""
     return LEAVE_OUT if count < FEW * total else ""
-
-
-def _weight_range(rows: Rows) -> Iterator[Problem]:
-    if rows.weight is None or not rows.usable.any():
-        return
-    if trouble := weight_range_trouble(rows.weight.values[rows.usable]):
-        yield error(
-            "weights.range",
-            column=rows.mapping.weight,
-            trouble=trouble,
-            repair=replace(rows.mapping, weight=None),
-            label="Ignore the weights",
-        )
 
 
 def _dates(rows: Rows) -> Iterator[Problem]:
@@ -283,12 +271,6 @@ def _repeated(rows: Rows) -> Iterator[Problem]:
             repair=replace(mapping, group=repeats.id_column) if mapping.group is None else None,
             label="Use it as the cluster ID",
         )
-
-
-def _split(rows: Rows) -> Iterator[Problem]:
-    if rows.split is not None:
-        n_test = None if rows.test is None else int((rows.test & rows.usable).sum())
-        yield from split_problems(rows.mapping, rows.split.names, n_test, int(rows.usable.sum()))
 
 
 def split_problems(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calib.data.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
 from calib.loading.columns import Labels, as_numbers
 from calib.loading.guessing.facts import add_up, is_numeric
-from calib.numerics.arrays import BoolArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 
 MIN_COLUMNS = 3
 LOOK_ROWS = 1_000
@@ -92,23 +92,19 @@ def in_likeliest_reading(
     usable = (labels.codes >= 0) & np.isfinite(scores).all(axis=1)
     highest, codes = scores[usable].argmax(axis=1), labels.codes[usable]
     right = {reading: np.array(reading.places)[codes] == highest for reading in classes.readings}
-    kept = [
-        reading
-        for reading in others
-        if not by_name or _is_clearly_better(right[reading], right[first])
-    ]
-    readings = [first, *kept]
+    readings = [first]
+    for reading in others:
+        better, worse = right[reading] & ~right[first], right[first] & ~right[reading]
+        n_better, n_worse = int(better.sum()), int(worse.sum())
+        # More rows are right than chance would explain (McNemar's test).
+        is_clear = n_better - n_worse > CLEAR_STANDARD_ERRORS * np.sqrt(n_better + n_worse)
+        if not by_name or is_clear:
+            readings.append(reading)
     # If the names lack a label, a person is asked, so the reading by name stays the first.
     if first.complete:
         readings.sort(key=lambda reading: -int(right[reading].sum()))
     accuracies = tuple(int(right[reading].sum()) / max(len(codes), 1) for reading in readings)
     return replace(_classes(columns, labels, tuple(readings)), accuracies=accuracies)
-
-
-def _is_clearly_better(first: BoolArray, second: BoolArray) -> bool:
-    """Whether more rows are right than chance would explain (McNemar's test)."""
-    better, worse = int((first & ~second).sum()), int((second & ~first).sum())
-    return better - worse > CLEAR_STANDARD_ERRORS * np.sqrt(better + worse)
 
 
 def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
@@ -125,17 +121,23 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
         # Columns of zeros and ones are more likely an outcome with one column per class.
         return min(summing, key=lambda group: _zeros_and_ones(numbers[group]))
     for group in groups:
-        if labels is not None and _are_named_after(labels, group):
-            return [] if _whole(numbers[group]) else group
+        # Each of more than two labels must have a column.
+        if labels is None or not 2 < len(labels) <= len(group):
+            continue
+        readings = match_classes(group, labels).readings
+        if any(reading.match != "order" and reading.complete for reading in readings):
+            values = _values(numbers[group])
+            finite = values[np.isfinite(values)]
+            # Labels are whole numbers from 0, and logits are not.
+            whole = len(finite) > 0 and (finite % 1.0 == 0.0).all() and finite.min() >= 0.0
+            return [] if whole else group
     return []
 
 
-def _whole(numbers: pd.DataFrame) -> bool:
-    """Whether there are only whole numbers from 0, as labels are and logits are not."""
+def _values(numbers: pd.DataFrame) -> FloatArray:
+    # A damaged file may contain a signalling NaN, whose conversion would warn.
     with np.errstate(invalid="ignore"):
-        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    finite = values[np.isfinite(values)]
-    return len(finite) > 0 and bool((finite % 1.0 == 0.0).all() and finite.min() >= 0.0)
+        return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _without_labels(numbers: pd.DataFrame, group: list[str]) -> list[str]:
@@ -148,9 +150,7 @@ def _without_labels(numbers: pd.DataFrame, group: list[str]) -> list[str]:
 
 
 def _zeros_and_ones(numbers: pd.DataFrame) -> bool:
-    # A damaged file may contain a signalling NaN, whose conversion would warn.
-    with np.errstate(invalid="ignore"):
-        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = _values(numbers)
     return bool(((values == 0.0) | (values == 1.0)).all())
 
 
@@ -191,22 +191,12 @@ def rows_sum(scores: pd.DataFrame) -> bool:
         for column, dtype in head.dtypes.items()
         if not pd.api.types.is_numeric_dtype(dtype)
     }
-    # A damaged file may contain a signalling NaN, whose conversion would warn.
-    with np.errstate(invalid="ignore"):
-        values = head.assign(**texts).to_numpy(dtype=np.float64, na_value=np.nan)
+    values = _values(head.assign(**texts))
     sums = values.sum(axis=1)
     finite = sums[np.isfinite(sums)]
     if not len(finite) or np.nanmin(values) < -1e-3:
         return False
     return bool(any(np.mean(np.abs(finite / whole - 1.0) < 1e-2) > 0.5 for whole in (1.0, 100.0)))
-
-
-def _are_named_after(labels: Labels, columns: Sequence[str]) -> bool:
-    """Whether there are more than two labels, and all have a column."""
-    if not 2 < len(labels) <= len(columns):
-        return False
-    readings = match_classes(columns, labels).readings
-    return any(reading.match != "order" and reading.complete for reading in readings)
 
 
 def shortened(columns: Sequence[str]) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from calib.data.class_names import are_numbers
 from calib.data.file_options import Columns, Doubt
 from calib.loading import name_patterns as names
-from calib.loading.columns import Labels
 from calib.loading.guessing.evidence import (
     CLEAR_ERRORS,
     REASONS,
@@ -28,9 +27,8 @@ from calib.loading.guessing.evidence import (
     same_fact,
     surprise,
 )
-from calib.loading.guessing.facts import Facts, name_rank
-from calib.loading.guessing.labels import is_plain_pair, positive_of
-from calib.loading.guessing.two_classes import choose
+from calib.loading.guessing.facts import UNNAMED, Facts, name_rank
+from calib.loading.guessing.positive_class import choose, is_plain_pair, positive_of
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray
@@ -41,7 +39,6 @@ MAX_OTHERS = 3
 TRUTH_RANK = 0  # The first pattern of `OUTCOME_NAMES` has names that predicted labels do not have.
 # Names of these ranks are those of facts that a model may predict, and of any facts.
 FACT_RANK, HINT_RANK = 2, 4
-UNNAMED = 99
 # Another column may be the outcome if the score's skill for it is larger by so much.
 CLEARLY_BETTER = 0.02
 # Few rows of a label can lie beyond all others by chance, if scores expect about as many of it.
@@ -129,14 +126,22 @@ class Outcomes:
 
 def decide(facts: Facts, mapping: Columns) -> Columns:
     """The mapping with outcome, score and positive label, as far as they are known."""
-    predicted, unclear, outcomes = _candidates_for_outcome(facts, mapping)
+    predicted, unclear = _predicted(facts, mapping)
+    outcomes = _outcomes(facts, mapping, predicted.keys() | unclear.keys())
+    if outcomes.rank < UNNAMED:
+        predicted, unclear = predicted | unclear, {}
+    elif unclear:
+        # Few rows are weak evidence that the only column with the name of an outcome is none.
+        outcomes = _outcomes(facts, mapping, predicted)
     facts.predicted |= predicted.keys()
     readings = _readings(facts, mapping, outcomes, predicted)
     hinted = predicted and outcomes.rank >= HINT_RANK
     if not readings or (hinted and not any(one.informative for one in readings)):
         reading = _without_outcome(facts, mapping, predicted)
     elif len(readings) > 1 and outcomes.rank > TRUTH_RANK and not _any_fits(readings, predicted):
-        reading = _none_fits(readings)
+        columns, score = [str(one.outcome) for one in readings], readings[0].score
+        unfit = error("no-outcomes.unfit", columns=columns, score=score)
+        reading = Reading(None, score, doubts=(Doubt("outcome", unfit),))
     elif len(readings) > 1 or (hinted and not readings[0].clear):
         reading = _several_outcomes(readings)
     elif mapping.outcome is None:
@@ -162,7 +167,11 @@ def _readings(
     readings = readings_of(outcomes.best)
     if predicted and outcomes.rank == UNNAMED:
         # Beside predicted labels, a column such as the region must clearly fit to be the outcome.
-        readings = [one for one in readings if one.clear or not _is_slice(one.outcome)]
+        readings = [
+            one
+            for one in readings
+            if one.clear or name_rank(str(one.outcome), names.SLICE_NAMES) == UNNAMED
+        ]
     if FACT_RANK <= outcomes.rank < UNNAMED:
         # A fact that a score does not predict is not its outcome.
         readings = [one for one in readings if one.informative] or readings
@@ -172,18 +181,6 @@ def _readings(
         least = max(one.skill for one in readings) + CLEARLY_BETTER
         readings += [one for one in rivals if one.informative and one.skill > least]
     return readings
-
-
-def _candidates_for_outcome(
-    facts: Facts, mapping: Columns
-) -> tuple[dict[str, str], dict[str, str], Outcomes]:
-    """Predicted labels and why they are, candidates that may be ones too, and all candidates."""
-    predicted, unclear = _predicted(facts, mapping)
-    outcomes = _outcomes(facts, mapping, predicted.keys() | unclear.keys())
-    if outcomes.rank < UNNAMED or not unclear:
-        return predicted | unclear, {}, outcomes
-    # Few rows are weak evidence that the only column with the name of an outcome is none.
-    return predicted, unclear, _outcomes(facts, mapping, predicted)
 
 
 def _any_fits(readings: Sequence[Reading], predicted: Iterable[str]) -> bool:
@@ -205,8 +202,11 @@ def _only_outcome(facts: Facts, mapping: Columns, reading: Reading, outcomes: Ou
     low = fit is not None and fit.auc < 0.5 and values is not None and is_confidence(values, 2)
     unfit = low or not reading.informative
     if outcomes.rank == UNNAMED and unfit and _others(facts, reading, mapping):
-        two = facts[str(reading.outcome)].two
-        return _no_outcome(reading) if two else _without_outcome(facts, mapping, {})
+        if not facts[str(reading.outcome)].two:
+            return _without_outcome(facts, mapping, {})
+        given = {"column": reading.outcome, "score": reading.score, "fit": str(fit)}
+        doubt = Doubt("outcome", error("no-outcomes.independent", **given))
+        return Reading(None, reading.score, doubts=(doubt,))
     reading.reasons["outcome"] = REASONS["name" if outcomes.rank < UNNAMED else "only"]
     return reading
 
@@ -260,7 +260,7 @@ def _predicted(facts: Facts, mapping: Columns) -> tuple[dict[str, str], dict[str
         column_facts = facts[column]
         if not column_facts.few or column in scores:
             continue
-        if name_rank(column, names.PREDICTED_NAMES) is not None:
+        if name_rank(column, names.PREDICTED_NAMES) < UNNAMED:
             reasons[column] = REASONS["predicted-name"].format(quoted(column))
             continue
         if (other := _affixed(facts, column)) is not None:
@@ -312,7 +312,7 @@ def _outcomes(facts: Facts, mapping: Columns, predicted: Iterable[str]) -> Outco
         column_facts, rank = facts[column], _outcome_rank(column)
         if column in taken or not column_facts.few:
             continue
-        other_role = name_rank(column, OTHER_ROLES) is not None
+        other_role = name_rank(column, OTHER_ROLES) < UNNAMED
         if rank < UNNAMED and column_facts.distinct < 2 and not column_facts.missing:
             constant.append(column)
         elif rank < UNNAMED and (column_facts.two or not other_role):
@@ -346,13 +346,12 @@ def _outcomes(facts: Facts, mapping: Columns, predicted: Iterable[str]) -> Outco
 
 def _label_like(facts: Facts, column: str) -> bool:
     column_facts = facts[column]
-    other_role = name_rank(column, OTHER_ROLES) is not None
     return (
         column_facts.few
         and column_facts.distinct > 1
         and not column_facts.unique
         and not column_facts.fractional
-        and not other_role
+        and name_rank(column, OTHER_ROLES) == UNNAMED
     )
 
 
@@ -372,20 +371,13 @@ def _reading(facts: Facts, mapping: Columns, outcome: str) -> Reading:
         scores = _scores(facts, mapping)
         best = min(scores, key=_score_rank, default=None)
         return Reading(outcome, None if mapping.score_columns else best)
-    column_facts = facts[outcome]
-    labels = column_facts.labels
-    pair = column_facts.pair if mapping.positive is None else None
+    pair = facts[outcome].pair if mapping.positive is None else None
     reading = Reading(outcome)
     if pair is not None and mapping.predicted is None:
         negative, positive = pair
         reading = replace(reading, positive=positive, negative=negative)
         reading.reasons["negative"] = REASONS["undecided"]
-    reading = _with_score(facts, mapping, reading)
-    if mapping.predicted is not None or (mapping.positive is None and len(labels) > 2 and not pair):
-        return _with_fit(facts, mapping, reading)
-    if reading.predicted is None and mapping.positive is None and reading.positive is None:
-        values = _values(facts, mapping, reading)
-        reading = replace(reading, positive=positive_of(labels, values))
+    reading = _with_positive(facts, mapping, _with_score(facts, mapping, reading))
     return _with_fit(facts, mapping, reading)
 
 
@@ -400,6 +392,13 @@ def _with_fit(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
         return reading
     positive, is_known = _positives(facts, mapping, reading)
     return replace(reading, fit=fit_of(positive, is_known, scores))
+
+
+def _fitted(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
+    """The reading with the fit of the positive label that it will have."""
+    return replace(
+        reading, fit=_with_fit(facts, mapping, _with_positive(facts, mapping, reading)).fit
+    )
 
 
 def _positives(facts: Facts, mapping: Columns, reading: Reading) -> tuple[BoolArray, BoolArray]:
@@ -436,13 +435,13 @@ def _with_score(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     best = min(rank for rank, _ in candidates.values())
     tops = [one for name, (rank, one) in candidates.items() if rank == best]
     tops = [_as_confidence(facts, mapping, one) for one in tops]
-    fitted = [_with_fit(facts, mapping, _with_positive(facts, mapping, one)) for one in tops]
+    fitted = [_fitted(facts, mapping, one) for one in tops]
     if len(fitted) > 1:
         fitted.sort(key=lambda one: one.skill, reverse=True)
         return _several_scores(fitted, best)
-    chosen = replace(fitted[0], positive=tops[0].positive)
+    chosen = fitted[0]
     rest = {
-        name: _with_fit(facts, mapping, _with_positive(facts, mapping, one))
+        name: _fitted(facts, mapping, one)
         for name, (_, one) in candidates.items()
         if name != chosen.score
     }
@@ -462,7 +461,10 @@ def _with_score(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     ]
     uninformative = chosen.fit is not None and not chosen.fit.informative
     if best == UNNAMED and uninformative and len(labels) == 2 and _others(facts, chosen, mapping):
-        return _unnamed_score(chosen)
+        choice = Choice(f"{_short(chosen.score)} is the score", {"score": chosen.score})
+        given = {"column": chosen.score, "outcome": chosen.outcome, "fit": str(chosen.fit)}
+        doubt = Doubt("score", error("which-score.unnamed", **given, choices=(choice,)))
+        return replace(chosen, doubts=(doubt,))
     chosen.reasons.setdefault("score", REASONS["name" if best < UNNAMED else "only"])
     if others and chosen.score is not None:
         doubt = Doubt("score", _other_scores(chosen.score, others))
@@ -503,13 +505,12 @@ def _candidates(facts: Facts, mapping: Columns, reading: Reading) -> dict[str, t
 
 
 def _with_positive(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
-    """The reading with a positive label, from which its fit is computed."""
+    """The reading with a positive label, if it is not named."""
     assert reading.outcome is not None
-    if reading.positive or mapping.positive or reading.predicted:
+    if reading.positive or mapping.positive or reading.predicted or mapping.predicted:
         return reading
-    labels = facts[reading.outcome].labels
-    positive = positive_of(labels, _values(facts, mapping, reading)) if len(labels) <= 2 else None
-    return replace(reading, positive=positive)
+    values = _values(facts, mapping, reading)
+    return replace(reading, positive=positive_of(facts[reading.outcome].labels, values))
 
 
 def _of_pairs(
@@ -523,6 +524,7 @@ def _of_pairs(
         labels = replace(labels, values=labels.values[decided])
     readings: dict[str, tuple[int, Reading]] = {}
     outcome = replace(mapping, outcome=reading.outcome)
+    words = {name.casefold() for name in labels.names}
     for columns in pairs:
         pair = choose(outcome, columns, labels)
         rank = -1 if pair.names_labels else min(_score_rank(name) for name in columns)
@@ -532,7 +534,10 @@ def _of_pairs(
             positive=reading.positive or (None if mapping.positive else pair.positive),
             reasons=dict(reading.reasons),
             sure_pair=pair.sure,
-            named_pair=pair.names_labels and not _are_common(labels),
+            # Many facts have labels such as 0 and 1.
+            named_pair=pair.names_labels
+            and not are_numbers(labels.names)
+            and not any(words <= pair for pair in names.COMMON_PAIRS),
         )
         of_pair = _with_positive(facts, mapping, of_pair)
         first = _with_fit(facts, mapping, of_pair)
@@ -593,7 +598,7 @@ def _as_confidence(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
     if not readings:
         return reading
     _, right = max(readings, key=lambda one: (one[0], one[1].skill))
-    plain = _with_fit(facts, mapping, _with_positive(facts, mapping, reading))
+    plain = _fitted(facts, mapping, reading)
     # A feature can be above 0.5 in all rows, so it must tell how often the labels are right.
     tells = right.informative or not _others(facts, right, mapping)
     unnamed = _rank_beside(reading.score, reading.outcome) == UNNAMED
@@ -625,7 +630,7 @@ def _without_score(facts: Facts, mapping: Columns, reading: Reading) -> Reading:
         and facts[name].numeric
         and facts[name].distinct > 2
         and not facts[name].unique
-        and name_rank(name, OTHER_ROLES) is None
+        and name_rank(name, OTHER_ROLES) == UNNAMED
     ]
     if not columns:
         return replace(reading, doubts=(Doubt("score", NO_SCORE),))
@@ -642,14 +647,8 @@ def _of_text(facts: Facts, columns: Iterable[str]) -> list[str]:
         for name in columns
         if _score_rank(name) < UNNAMED
         and not (facts[name].numeric or facts[name].few)
-        and name_rank(name, OTHER_ROLES) is None
+        and name_rank(name, OTHER_ROLES) == UNNAMED
     ]
-
-
-def _are_common(labels: Labels) -> bool:
-    """Whether many facts have these labels."""
-    words = {name.casefold() for name in labels.names}
-    return are_numbers(labels.names) or any(words <= pair for pair in names.COMMON_PAIRS)
 
 
 def _rank_beside(score: str, outcome: str) -> int:
@@ -659,17 +658,11 @@ def _rank_beside(score: str, outcome: str) -> int:
 
 
 def _score_rank(column: str) -> int:
-    rank = name_rank(column, names.SCORE_NAMES)
-    return UNNAMED if rank is None else rank
+    return name_rank(column, names.SCORE_NAMES)
 
 
 def _outcome_rank(column: str) -> int:
-    rank = name_rank(column, names.OUTCOME_NAMES)
-    return UNNAMED if rank is None else rank
-
-
-def _is_slice(column: str | None) -> bool:
-    return name_rank(str(column), names.SLICE_NAMES) is not None
+    return name_rank(column, names.OUTCOME_NAMES)
 
 
 # The problems that are asked about or said.
@@ -703,13 +696,6 @@ def _short(column: str | None) -> str:
     return repr(str(column)[:30])
 
 
-def _no_outcome(reading: Reading) -> Reading:
-    """Refuse the only column of two values, about which the scores say nothing."""
-    facts = {"column": reading.outcome, "score": reading.score, "fit": str(reading.fit)}
-    doubt = Doubt("outcome", error("no-outcomes.independent", **facts))
-    return Reading(None, reading.score, doubts=(doubt,))
-
-
 def which_predicted(facts: Facts, mapping: Columns, columns: Sequence[str]) -> Problem:
     """Ask in which of several predicted labels the score is the confidence, the best fit first."""
     reading = Reading(mapping.outcome, str(mapping.score))
@@ -720,14 +706,6 @@ def which_predicted(facts: Facts, mapping: Columns, columns: Sequence[str]) -> P
         for one in fitted[:MAX_OFFERED]
     )
     return error("which-predicted", columns=columns, score=mapping.score, choices=choices)
-
-
-def _none_fits(readings: Sequence[Reading]) -> Reading:
-    """Refuse columns that may be the outcome, none of which the scores predict."""
-    score = readings[0].score
-    columns = [str(one.outcome) for one in readings]
-    doubt = Doubt("outcome", error("no-outcomes.unfit", columns=columns, score=score))
-    return Reading(None, score, doubts=(doubt,))
 
 
 def _without_outcome(facts: Facts, mapping: Columns, predicted: dict[str, str]) -> Reading:
@@ -754,9 +732,8 @@ def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
     first = readings[0]
     columns = [str(reading.score) for reading in readings]
     uses = _uses(readings)
-    models = "both models" if len(columns) == 2 else plural(len(columns), "model")
-    compare = Choice(f"Compare {models}", {"score": None, "models": tuple(columns)})
     # Columns without the name of a score may be features.
+    compare = _compare(columns)
     choices = (compare, *uses) if rank < UNNAMED else (*uses, compare)
     doubt = Doubt(
         "score", question("which-score", columns=columns, used=first.score, choices=choices)
@@ -765,27 +742,20 @@ def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
     return replace(first, doubts=(doubt,))
 
 
+def _compare(columns: Sequence[str]) -> Choice:
+    models = "both models" if len(columns) == 2 else plural(len(columns), "model")
+    return Choice(f"Compare {models}", {"score": None, "models": tuple(columns)})
+
+
 def _uses(readings: Sequence[Reading]) -> tuple[Choice, ...]:
     return tuple(
         Choice(
             _described("Use " + _short(reading.score), replace(reading, score=None)),
-            _of_score(reading),
+            {"score": reading.score}
+            | ({"positive": reading.positive} if reading.sure_pair and reading.positive else {}),
         )
         for reading in readings[:MAX_OFFERED]
     )
-
-
-def _of_score(reading: Reading) -> dict[str, Any]:
-    positive = {} if reading.positive is None else {"positive": reading.positive}
-    return {"score": reading.score, **(positive if reading.sure_pair else {})}
-
-
-def _unnamed_score(reading: Reading) -> Reading:
-    """Refuse to take a column for the score if neither its name nor the outcomes speak for it."""
-    choice = Choice(f"{_short(reading.score)} is the score", {"score": reading.score})
-    facts = {"column": reading.score, "outcome": reading.outcome, "fit": str(reading.fit)}
-    doubt = Doubt("score", error("which-score.unnamed", **facts, choices=(choice,)))
-    return replace(reading, doubts=(doubt,))
 
 
 def _two_classes(columns: Sequence[str], score: str, sure: bool, by_fit: bool) -> Problem:
@@ -799,15 +769,13 @@ def _two_classes(columns: Sequence[str], score: str, sure: bool, by_fit: bool) -
 
 
 def _other_scores(score: str, others: Sequence[str]) -> Problem:
-    models = (score, *others)
-    text = "both models" if len(models) == 2 else plural(len(models), "model")
     return warning(
         "other-scores",
         used=score,
         others=others,
         n=len(others),
         choices=(
-            Choice(f"Compare {text}", {"score": None, "models": models}),
+            _compare((score, *others)),
             Choice(f"Use only {_short(score)}", {"score": score}),
             *(Choice(f"Use {_short(name)}", {"score": name}) for name in others[:MAX_OTHERS]),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from calib.numerics.arrays import FloatArray
 MAX_COLUMNS = 200  # The columns after these have no role unless a person names one.
 LOOK_ROWS = 10_000
 MAX_LABELS = 50
+UNNAMED = 99
 # Numbers with more decimal places are not rounded for print.
 MAX_PRINTED_PLACES = 9
 EXACT_TOLERANCE = 1e-6
@@ -183,15 +184,12 @@ class Facts:
             self.hidden = hidden
 
     def find_by_name(
-        self, patterns: Iterable[str], fits: Callable[[ColumnFacts], bool]
+        self, patterns: Sequence[str], fits: Callable[[ColumnFacts], bool]
     ) -> str | None:
         """The free column that the earliest pattern names and whose facts fit."""
-        plain = {column: plain_name(column) for column in self.free()}
-        for pattern in patterns:
-            for column, name in plain.items():
-                if re.fullmatch(pattern, name) and fits(self[column]):
-                    return column
-        return None
+        ranks = {column: name_rank(column, patterns) for column in self.free()}
+        by_name = sorted((c for c, rank in ranks.items() if rank < UNNAMED), key=ranks.__getitem__)
+        return next((column for column in by_name if fits(self[column])), None)
 
     def take(self, column: str | None) -> str | None:
         """Mark a column as taken, and return it."""
@@ -200,13 +198,13 @@ class Facts:
         return column
 
     def take_by_name(
-        self, patterns: Iterable[str], fits: Callable[[ColumnFacts], bool]
+        self, patterns: Sequence[str], fits: Callable[[ColumnFacts], bool]
     ) -> str | None:
         """The column that `find_by_name` returns, which is then taken."""
         return self.take(self.find_by_name(patterns, fits))
 
 
-def name_rank(column: str, patterns: Sequence[str]) -> int | None:
-    """The place of the first pattern that fits the name; None if none does."""
+def name_rank(column: str, patterns: Sequence[str]) -> int:
+    """The place of the first pattern that fits the name; `UNNAMED` if none does."""
     name = plain_name(column)
-    return next((i for i, pattern in enumerate(patterns) if re.fullmatch(pattern, name)), None)
+    return next((i for i, pattern in enumerate(patterns) if re.fullmatch(pattern, name)), UNNAMED)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from calib.data.file_options import Columns, Doubt
@@ -24,9 +23,15 @@ from calib.loading.guessing.decision import (
     which_predicted,
 )
 from calib.loading.guessing.evidence import REASONS, is_highest
-from calib.loading.guessing.facts import LOOK_ROWS, ColumnFacts, Facts, add_up, name_rank
-from calib.loading.guessing.labels import is_plain_pair, positive_of
-from calib.loading.guessing.two_classes import choose
+from calib.loading.guessing.facts import (
+    LOOK_ROWS,
+    UNNAMED,
+    ColumnFacts,
+    Facts,
+    add_up,
+    name_rank,
+)
+from calib.loading.guessing.positive_class import choose, is_plain_pair, positive_of
 from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, question
@@ -65,30 +70,23 @@ def guess(table: Table, given: Columns | None = None, *, models: bool = False) -
     labels = None
     if mapping.outcome in table.columns:
         labels, _ = as_outcome(table.frame[mapping.outcome])
-    if labels is not None and _has_unseen_labels(facts, mapping, given):
+    # If only some rows were looked at, they may lack a label.
+    is_open = given.positive is None and mapping.negative is None and mapping.predicted is None
+    some_rows = len(table) > LOOK_ROWS and mapping.score in table.columns
+    if labels is not None and is_open and some_rows:
         scores = as_numbers(table.frame[mapping.score]).values
         mapping = replace(mapping, positive=positive_of(labels, scores))
     if labels is not None and any(note.code == "weka" for note in table.notes):
-        # Weka also predicts rows whose label nobody knows.
+        # Weka also predicts rows whose label is not known.
         mapping = replace(
             mapping, drop_missing=mapping.drop_missing or bool((labels.codes < 0).any())
         )
-    return replace(mapping, guessed=_guessed(mapping, given, labels))
-
-
-def _has_unseen_labels(facts: Facts, mapping: Columns, given: Columns) -> bool:
-    """Whether only some rows were looked at, which may lack a label, to choose the positive one."""
-    open_ = given.positive is None and mapping.negative is None and mapping.predicted is None
-    return open_ and len(facts.frame) > LOOK_ROWS and mapping.score in facts.frame
-
-
-def _guessed(mapping: Columns, given: Columns, labels: Labels | None) -> tuple[str, ...]:
-    """Names of the guessed fields. The positive label of a common pair such as 0 and 1 is sure."""
     doubted = (doubt.role for doubt in mapping.doubts)
-    names_of_fields = dict.fromkeys((*given.guessed, *mapping.changed(given), *doubted))
+    guessed = dict.fromkeys((*given.guessed, *mapping.changed(given), *doubted))
     if labels is not None and is_plain_pair(labels):
-        names_of_fields.pop("positive", None)
-    return tuple(names_of_fields)
+        # The positive label of a common pair such as 0 and 1 is sure.
+        guessed.pop("positive", None)
+    return replace(mapping, guessed=tuple(guessed))
 
 
 def _with_class_outcome(facts: Facts, mapping: Columns) -> Columns:
@@ -98,7 +96,7 @@ def _with_class_outcome(facts: Facts, mapping: Columns) -> Columns:
     columns = [name for name in mapping.score or () if name in facts.frame]
     matrix = facts.matrix(columns)
     labels = [c for c in facts.looked_at() if _class_like(MAX_CLASSES)(facts[c])]
-    predicted = [c for c in labels if name_rank(c, names.PREDICTED_NAMES) is not None]
+    predicted = [c for c in labels if name_rank(c, names.PREDICTED_NAMES) < UNNAMED]
     highest = [
         c
         for c in labels
@@ -108,10 +106,10 @@ def _with_class_outcome(facts: Facts, mapping: Columns) -> Columns:
     free = [c for c in labels if c not in facts.predicted]
     # A column with more labels than classes is still the outcome: the checks then report the
     # labels that are not classes.
-    other_roles = [c for c in free if name_rank(c, OTHER_ROLES) is not None]
+    other_roles = [c for c in free if name_rank(c, OTHER_ROLES) < UNNAMED]
     fits = [c for c in free if facts[c].distinct <= len(columns) and c not in other_roles]
-    by_name = [c for c in free if name_rank(c, names.OUTCOME_NAMES) is not None]
-    by_name.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES) or 0)
+    by_name = [c for c in free if name_rank(c, names.OUTCOME_NAMES) < UNNAMED]
+    by_name.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES))
     # The labels of a model that is right in all rows look like predicted ones.
     possible = [*by_name, *fits, *(c for c in highest if c not in predicted), *free]
     if possible:
@@ -184,7 +182,7 @@ def _with_predicted(facts: Facts, mapping: Columns) -> Columns:
     columns = [
         name
         for name in facts.free()
-        if name_rank(name, names.PREDICTED_NAMES) is not None and facts[name].few
+        if name_rank(name, names.PREDICTED_NAMES) < UNNAMED and facts[name].few
     ]
     if len(columns) > 1 and mapping.score in facts.frame:
         doubt = Doubt("predicted", which_predicted(facts, mapping, columns))
@@ -232,29 +230,21 @@ def _with_repeats(facts: Facts, mapping: Columns, given: Columns) -> Columns:
     if int(cells.isin(some).sum()) < 2 * len(some):
         return mapping
     ids = as_labels(facts.frame[column])
-    if 2 * len(ids) > len(ids.codes) or not _same_outcomes(facts, mapping, ids):
+    rows = pd.DataFrame({"id": ids.codes, "outcome": as_labels(facts.frame[mapping.outcome]).codes})
+    by_id = rows.groupby("id")["outcome"]
+    # All rows of an id must have the same outcome, and nearly all ids several rows.
+    same_outcomes = bool((by_id.nunique() == 1).all() and (by_id.size() > 1).mean() > MOST)
+    if rows["id"].min() < 0 or 2 * len(ids) > len(rows) or not same_outcomes:
         return mapping
     for version in facts.looked_at():
         if version == column or not 2 <= facts[version].distinct <= MAX_MODELS:
             continue
         labels = as_labels(facts.frame[version])
-        if len(labels) <= MAX_MODELS and _tell_apart(ids, labels):
+        rows["version"] = labels.codes
+        if len(labels) <= MAX_MODELS and not rows.duplicated(["id", "version"]).any():
             doubt = Doubt("model", _which_rows(column, version, labels))
             return replace(mapping, doubts=(*mapping.doubts, doubt))
     return mapping
-
-
-def _same_outcomes(facts: Facts, mapping: Columns, ids: Labels) -> bool:
-    """Whether all rows of an id have the same outcome, and nearly all ids have several rows."""
-    rows = pd.DataFrame({"id": ids.codes, "outcome": as_labels(facts.frame[mapping.outcome]).codes})
-    by_id = rows[rows["id"] >= 0].groupby("id")["outcome"]
-    return bool((by_id.nunique() == 1).all() and (by_id.size() > 1).mean() > MOST)
-
-
-def _tell_apart(ids: Labels, versions: Labels) -> bool:
-    """Whether no version has an id twice."""
-    pairs = ids.codes.astype(np.int64) * (len(versions) + 1) + versions.codes
-    return bool((ids.codes >= 0).all() and len(np.unique(pairs)) == len(pairs))
 
 
 def _which_rows(column: str, version: str, labels: Labels) -> Problem:
@@ -322,17 +312,14 @@ def _test_value(labels: Labels) -> str | None:
 
 
 def _slices(facts: Facts) -> tuple[str, ...]:
-    columns = facts.looked_at()
-    columns = [column for column in columns if column not in facts.predicted]
-    fit = [column for column in columns if _slice_like(column, facts[column])]
+    fit = [
+        column
+        for column in facts.looked_at()
+        if column not in facts.predicted
+        and 2 <= facts[column].distinct <= MAX_SLICE_VALUES
+        and (name_rank(column, names.SLICE_NAMES) < UNNAMED or not facts[column].numeric)
+    ]
     return tuple(fit[:MAX_SLICES])
-
-
-def _slice_like(column: str, column_facts: ColumnFacts) -> bool:
-    if not 2 <= column_facts.distinct <= MAX_SLICE_VALUES:
-        return False
-    by_name = any(re.fullmatch(pattern, plain_name(column)) for pattern in names.SLICE_NAMES)
-    return by_name or not column_facts.numeric
 
 
 MAX_CLASSES = 1_000

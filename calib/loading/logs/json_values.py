@@ -94,31 +94,31 @@ class Document:
             self._read_on(n_bytes)
             n_bytes *= 2
 
-    def elements(self) -> Iterator[None]:
+    def elements(self) -> Iterator[str]:
         """Stop before each element of a list. The caller must decode it before the next one."""
-        self._expect("[")
-        if self._takes("]"):
-            return
-        while True:
-            yield
-            if self._takes("]"):
-                return
-            self._expect(",")
+        return self._parts("[", "]", lambda: "")
 
     def members(self) -> Iterator[str]:
         """Keys of an object. The caller must decode the value of each before the next one."""
-        self._expect("{")
-        if self._takes("}"):
-            return
         keys = set[str]()
-        while True:
-            key = str(self.value())
-            if key in keys:
-                raise self._repeated(key)
-            keys.add(key)
+
+        def key() -> str:
+            name = str(self.value())
+            if name in keys:
+                raise self._repeated(name)
+            keys.add(name)
             self._expect(":")
-            yield key
-            if self._takes("}"):
+            return name
+
+        return self._parts("{", "}", key)
+
+    def _parts(self, first: str, last: str, key: Callable[[], str]) -> Iterator[str]:
+        self._expect(first)
+        if self._takes(last):
+            return
+        while True:
+            yield key()
+            if self._takes(last):
                 return
             self._expect(",")
 
