@@ -65,7 +65,7 @@ class Problem:
 
     `key` names the sentence in the table `sentences.txt`, and `facts` are written in it. `repair`
     is the mapping after the repair, and `repair_label` the text of its button. A repair that may be
-    wrong, such as one that leaves out many rows, has no button. `choices` are the possible answers,
+    wrong has no button. `choices` are the possible answers,
     if only a person can know which is right.
     """
 

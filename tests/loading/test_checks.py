@@ -187,7 +187,7 @@ def test_found(case: str) -> None:
     assert code in codes(found, Columns(outcome="y", score="p", positive=guess(found).positive))
 
 
-def test_no_button_leaves_out_many_rows() -> None:
+def test_a_button_says_how_many_rows_it_leaves_out_and_none_leaves_out_many_labels() -> None:
     def problem_of(y: object, code: str) -> Problem:
         found = table(y=y)
         mapping = guess(found, Columns(outcome="y", score="p"))
@@ -196,7 +196,7 @@ def test_no_button_leaves_out_many_rows() -> None:
     many = problem_of(np.where(np.arange(len(Y)) % 10, Y.astype(float), np.nan), "missing")
     assert many.repair is not None
     assert many.repair.drop_missing
-    assert many.repair_label == ""
+    assert many.repair_label == "Leave out 60 of 600 rows (10.0%)"
     for n, has_button in ((2, True), (100, False)):
         labels = np.where(np.arange(len(Y)) < n, "odd", np.where(Y == 1, "1", "0"))
         asked = problem_of(labels, "no-positive")

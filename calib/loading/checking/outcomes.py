@@ -174,7 +174,7 @@ def _no_positive(facts: OutcomeFacts) -> Problem:
     label = _count_as_positive(facts, best)
     if partner is not None:
         kept = [int(facts.counts[labels.find(name) or 0]) for name in (*best, partner)]
-        # No button leaves out many rows.
+        # No button counts two labels and leaves out many rows that have others.
         few = sum(kept) > (1.0 - FEW) * int(facts.counts.sum())
         label = _count_both(best, partner) if few else ""
     repaired = replace(

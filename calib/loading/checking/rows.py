@@ -21,7 +21,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import percent
 
 LEAVE_OUT = "Leave these rows out"
-FEW = 0.05  # No button leaves out a larger share of the rows.
+FEW = 0.05  # If more rows are left out, the text of the button says how many.
 WORDS = MISSING_WORDS - {"", "-", "."}
 # Keys of problems by the state of a cell. Any other state has the key "missing".
 KEYS = {"infinite": "infinite", "not positive": "weights"}
@@ -185,8 +185,10 @@ def _cells_of(mapping: Columns, reason: str) -> dict[str, Any]:
 
 
 def leave_out(count: int, total: int) -> str:
-    """Text of the button that leaves out rows, or "" if they are not few."""
-    return LEAVE_OUT if count < FEW * total else ""
+    """Text of the button that leaves out rows, with their share if they are not few."""
+    if count < FEW * total:
+        return LEAVE_OUT
+    return f"Leave out {count:,} of {total:,} rows ({percent(count / total)})"
 
 
 def _dates(rows: Rows) -> Iterator[Problem]:
