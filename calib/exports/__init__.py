@@ -67,9 +67,11 @@ def export(
         SQL dialect: duckdb (the default), postgres, sqlite, spark, databricks, bigquery, snowflake,
         redshift, trino, clickhouse, tsql or mysql.
     table : str
-        Name of the table that the SQL query reads.
+        Name of the table that the SQL query reads, which can have a schema and a catalog:
+        ``"lake.scores"``. A part with a dot is written in double quotes.
     columns : sequence of str, optional
-        Names of the score columns in SQL. Default: "score", or the names of the classes.
+        Names of the score columns in SQL. Default: "score", or the names of the classes. The
+        dialect decides the case of a plain name; a name in double quotes keeps its case.
     analysis : Analysis, optional
         If given, the JSON file also contains a summary of its data and the held-out metrics of
         the method.
