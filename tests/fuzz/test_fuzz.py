@@ -14,6 +14,8 @@ from tests.fuzz.seeds import case_of, smallest, source_of
 from tests.rare import common_first, rare
 
 # These inputs of long runs failed. The damaged databases among them have no smaller form.
+# A name in a directory of zip, and the statistics of Parquet, with which Arrow ended the process.
+DAMAGED_ONCE = (1575, 101913)
 FAILED_ONCE = (4498, 4978, 7299, 18969, 439579)
 
 
@@ -65,6 +67,11 @@ def test_damaged_files_are_read_right_or_refused_or_told_about(inputs: int) -> N
     assert not bad, "\n".join(told)
     # A change that no format can show, such as another letter in a word, leaves the rows right.
     assert 20 * sum(result.kind == "right" for result in results.values()) >= inputs
+
+
+@pytest.mark.parametrize("seed", DAMAGED_ONCE)
+def test_what_was_damaged_once(seed) -> None:
+    assert judged(case_of(seed, "damaged")).kind == "refused"
 
 
 @pytest.mark.parametrize("seed", FAILED_ONCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -53,7 +53,10 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     if METADATA_KEY in (file.metadata.metadata or {}):
         raise refuse("aggregate")
     schema = file.schema_arrow
-    lengths = _lengths_of_lists(file.metadata)
+    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+    budget.check_decoded(sum(max(group.total_byte_size, 0) for group in groups), "Parquet")
+    chunks = _chunks(file, [f.name for f in schema if _is_text(f.type) or _is_vector(f.type)])
+    lengths = _lengths_of_lists(chunks, file.metadata.num_rows)
     for field in schema:
         if pa.types.is_struct(field.type):
             lengths[field.name] = max(lengths.get(field.name, 0.0), float(field.type.num_fields))
@@ -63,13 +66,13 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
         if _is_plain(field.type)
         or (_is_vector(field.type) and 1 < lengths.get(field.name, 0.0) <= MAX_CLASSES)
     ]
-    budget.check_cells(file.metadata.num_rows, int(sum(lengths[name] for name in kept)))
-    declared = (max(chunk.total_uncompressed_size, 0) for chunk in _chunks(file.metadata))
-    budget.check_decoded(sum(declared), "Parquet")
+    n_cells = sum(lengths.get(name, 1.0) for name in kept)
+    budget.check_cells(file.metadata.num_rows, int(n_cells))
+    budget.check_decoded(sum(max(c.total_uncompressed_size, 0) for c in chunks), "Parquet")
     # Words of a dictionary are kept there, so that their size is checked before each row gets its
     # word.
     words = {field.name for field in schema if _is_text(field.type)}
-    encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in _chunks(file.metadata)]
+    encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in chunks]
     # A column can be read as a dictionary if it has one, and no delta encoding.
     encoded = {name for name, encoding in encodings if "DICTIONARY" in encoding}
     encoded -= {name for name, encoding in encodings if "DELTA" in encoding}
@@ -88,22 +91,31 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     return pa.table(columns, table.column_names), left_out
 
 
-def _lengths_of_lists(metadata: pq.FileMetaData) -> dict[str, float]:
+def _lengths_of_lists(chunks: Sequence[pq.ColumnChunkMetaData], n_rows: int) -> dict[str, float]:
     """The mean number of values in a cell of each column; 1 if its cells are no lists."""
     values = Counter[str]()
-    for chunk in _chunks(metadata):
+    for chunk in chunks:
         values[chunk.path_in_schema] += chunk.num_values
     lengths: dict[str, float] = {}
     for path, number in values.items():
         name = path.split(".")[0]
-        lengths[name] = max(lengths.get(name, 0.0), number / max(metadata.num_rows, 1))
+        lengths[name] = max(lengths.get(name, 0.0), number / max(n_rows, 1))
     return lengths
 
 
-def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        yield from (group.column(j) for j in range(group.num_columns))
+def _chunks(file: pq.ParquetFile, names: Sequence[str]) -> list[pq.ColumnChunkMetaData]:
+    """What the file says about some columns.
+
+    Arrow ends the process if that is damaged, whereas reading a row raises an error.
+    """
+    leaves = range(len(file.schema))
+    wanted = [j for j in leaves if file.schema.column(j).path.split(".")[0] in names]
+    chunks = []
+    for i in range(file.metadata.num_row_groups if wanted else 0):
+        for _ in file.reader.iter_batches(1, [i], column_indices=wanted, use_threads=False):
+            break
+        chunks += [file.metadata.row_group(i).column(j) for j in wanted]
+    return chunks
 
 
 def _arrow(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
