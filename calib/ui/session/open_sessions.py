@@ -27,6 +27,8 @@ class Showing(Protocol):
     @property
     def own_data(self) -> LinkedData: ...
 
+    def free_data(self) -> None: ...
+
 
 S = TypeVar("S", bound=Showing)
 
@@ -50,8 +52,10 @@ class OpenSessions(Generic[S]):
         return None
 
     def forget(self, owner: str) -> None:
+        """No session of an owner is found again, and those that something keeps lose their data."""
         for place in [place for place in self._sessions if place[0] == owner]:
-            self._sessions.pop(place, None)
+            if (session := self._sessions.pop(place, None)) is not None:
+                session.free_data()
 
 
 @cache

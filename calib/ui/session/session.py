@@ -193,6 +193,12 @@ class Session:
         self.memo.held.clear()
         self.latest.clear()
 
+    def free_data(self) -> None:
+        """Forget the tables of a person who has left."""
+        self.free_results()
+        self.upload, self.judging = None, Judging()
+        self.draft = self.refused_scan = None
+
     @property
     def settings(self) -> Settings:
         return self.chosen.settings

@@ -189,14 +189,15 @@ def test_signing_out_ends_all_sessions_of_the_person_and_this_sign_in(
     server._files_by_session_and_coord["a2"] = {}
     session = shows("a.csv")
     open_sessions().add(IDENTITY, session)
-    open_sessions().add("grace at https://id.example.org", session)
+    other = shows("a.csv")
+    open_sessions().add("grace at https://id.example.org", other)
     source = session.own_data
     sent = client.connected(ADA, lambda: _sign_out(client))
     assert (sent[-1]["type"], sent[-1]["code"]) == ("websocket.close", 4401)
     assert list(server.people) == ["b"]
     assert server.orphans_removed >= 2
     assert open_sessions().find([IDENTITY], source) is None
-    assert open_sessions().find(["grace at https://id.example.org"], source) is session
+    assert open_sessions().find(["grace at https://id.example.org"], source) is other
     # The cookie, or a copy of it, is that of a stranger; another sign-in of the person is not.
     assert client.status("PUT", UPLOAD_B, ADA) == 403
     assert sign_in.person_of(ADA) is None
