@@ -121,7 +121,7 @@ def add_own_columns(group: argparse._ActionsContainer) -> None:
 
 def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
     """The results of the judges and models that the options name."""
-    if more := getattr(given, "more_logs", ()):
+    if more := getattr(given, "more_files", ()):
         raise ValueError(f"The rows of a judge are one file, got {1 + len(more)}.")
     names = (*MEANINGS, "row_id", *OF_LOAD)
     given_columns = {name: getattr(given, name, None) for name in names}

@@ -21,6 +21,7 @@ BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? Without a command, the dashboard is opened.
 
   calib report predictions.parquet --outcome y --score p -o report.html
+  calib report north.parquet south.parquet -o all.html
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
   calib judge judged.csv --gold gold.csv
   calib monitor check --name churn
@@ -29,7 +30,6 @@ DESCRIPTION = """Can these probabilities be trusted? Without a command, the dash
   calib sql --dialect snowflake --table scores --outcome y --score p
   calib export predictions.parquet --outcome y --score p --method beta -o map.sql
   calib verify report.json
-  calib pool north.json south.json -o all.json
   calib verify map.sql
   calib serve predictions.parquet --outcome y --score p
 """

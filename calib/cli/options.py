@@ -203,10 +203,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "standard input; or a built-in example, as example:KEY",
     )
     parser.add_argument(
-        "more_logs",
+        "more_files",
         nargs="*",
         metavar="FILE",
-        help="further evaluation logs, which become slices by task and model",
+        help="further counts, which are added up; or further evaluation logs, which become slices "
+        "by task and model",
     )
     note = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", note), DATA)

@@ -13,6 +13,7 @@ from typing import Any
 
 from calib.cli.options import DATA, SAMPLE, option_of
 from calib.cli.streams import tell
+from calib.data.adding import add_counts
 from calib.data.aggregate import Aggregate
 from calib.data.base import Data
 from calib.data.origin import read_because
@@ -39,16 +40,14 @@ def predictions_of(given: argparse.Namespace) -> Data:
 
 def _predictions(given: argparse.Namespace) -> Data:
     arguments = load_arguments(given)
-    if given.more_logs:
-        return _logs(given, arguments)
+    if given.more_files:
+        return _several(given, arguments)
     if (sampled := _sampled(given, arguments)) is not None:
         return sampled
     if given.predictions.startswith(EXAMPLE):
         return _example(given.predictions.removeprefix(EXAMPLE), arguments)
-    if Aggregate.is_saved_at(given.predictions):
-        return _counted(given.predictions, arguments)
-    if is_result_of_query(given.predictions):
-        return _query_result(given.predictions, arguments)
+    if (counted := _counted(given.predictions, arguments)) is not None:
+        return counted
     try:
         with doubts_printed():
             return load(given.predictions, **arguments)
@@ -56,11 +55,22 @@ def _predictions(given: argparse.Namespace) -> Data:
         raise with_options(error) from None
 
 
-def _logs(given: argparse.Namespace, arguments: dict[str, Any]) -> Predictions:
-    """Several evaluation logs. Other files are not read together."""
-    files = [given.predictions, *given.more_logs]
+def _several(given: argparse.Namespace, arguments: dict[str, Any]) -> Data:
+    """Several evaluation logs, or counts that are added. Other files are not read together."""
+    files = [given.predictions, *given.more_files]
     if given.sample is not None:
         raise ValueError(f"--sample draws rows of one file, got {len(files)}.")
+    counts = {file: one for file in files if (one := _counted(file, arguments)) is not None}
+    if counts:
+        if others := [file for file in files if file not in counts]:
+            raise ValueError(
+                f"{next(iter(counts))} holds counts, and {others[0]} does not. Count its rows with "
+                "calib scan, and give only counts."
+            )
+        if len(counts) < len(files):
+            raise ValueError("A file of counts was given twice, so rows would count twice.")
+        total = add_counts(counts)
+        return replace(total, name=arguments.get("name", total.name))
     try:
         with doubts_printed():
             return load(files, **arguments)
@@ -140,8 +150,12 @@ def _check_arguments(path: str, names: Iterable[str], allowed: Iterable[str], wh
         )
 
 
-def _counted(path: str, arguments: dict[str, Any]) -> Aggregate:
+def _counted(path: str, arguments: dict[str, Any]) -> Aggregate | None:
+    """The counts that a file holds, or None if it holds something else."""
+    if not Aggregate.is_saved_at(path):
+        return _query_result(path, arguments) if is_result_of_query(path) else None
     _check_arguments(path, arguments, COUNTS_ARGUMENTS, "when they were counted")
+    arguments = dict(arguments)
     counts, model = Aggregate.load(path), arguments.pop("model_value", None)
     if model is None and counts.models == ("",):
         return replace(counts, **arguments)

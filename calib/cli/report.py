@@ -32,6 +32,7 @@ EXAMPLES = """examples:
       -o report.json
   calib report judged.csv --gold gold.csv -o judge.html
   calib report predictions/ --sample 200000 --outcome y --score p -o report.html
+  calib report north.parquet south.parquet -o all.html
 """
 
 

@@ -5,7 +5,6 @@ from calib.reports.contents.codec import ReportError
 from calib.reports.contents.evidence import Grade
 from calib.reports.contents.slices_periods_decisions import parts_of
 from calib.reports.contents.structure import Contents, Declared, Parts
-from calib.reports.pooling import pool_reports
 from calib.reports.report import Report
 from calib.reports.verified_report import NotVerified, VerifiedReport, verify_report
 
@@ -21,6 +20,5 @@ __all__ = [
     "VerifiedReport",
     "compare_reports",
     "parts_of",
-    "pool_reports",
     "verify_report",
 ]

@@ -288,7 +288,7 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?calib ((?:report|check|judge|monitor|compare|export|verify|pool) .*)$",
+        r"^\s*(?:\$ )?calib ((?:report|check|judge|monitor|compare|export|verify) .*)$",
         joined,
         re.MULTILINE,
     )
@@ -305,7 +305,6 @@ def commands(text: str) -> list[str]:
             "compare",
             "export",
             "verify",
-            "pool",
             *(
                 f"docs/{page}.md"
                 for page in (
@@ -373,15 +372,17 @@ def one_method(predictions: calib.Predictions | calib.Aggregate) -> Settings:
 
 @pytest.fixture(scope="module")
 def carried(folder, tmp_path_factory):
-    """Keys, and the reports that the examples of `verify` and `pool` read."""
+    """Keys, reports and counts that the examples of `verify` and `report` read."""
     made, key = tmp_path_factory.mktemp("carried"), Ed25519PrivateKey.generate()
     pem = made / "key.pem"
     pem.write_bytes(key.private_bytes(PEM, PKCS8, serialization.NoEncryption()))
     (made / "key.pub").write_bytes(key.public_key().public_bytes(PEM, SUBJECT))
     arguments = ("--outcome", "y", "--score", "p", "--methods", "platt", "--grade", "exact")
-    for file, name in (("scores.csv", "north"), ("more.csv", "south"), ("scores.csv", "report")):
-        given = ("report", folder / file, *arguments, "--sign", pem, "-o", made / f"{name}.json")
-        assert main([str(each) for each in given]) == 0
+    given = ("report", folder / "scores.csv", *arguments, "--sign", pem, "-o", made / "report.json")
+    assert main([str(each) for each in given]) == 0
+    for file, name in (("scores.csv", "north"), ("more.csv", "south")):
+        counted = calib.scan(folder / file, outcome="y", score="p")
+        counted.save(made / f"{name}.parquet")
     given = ("export", folder / "scores.csv", *arguments[:4], "--method", "platt", "-o")
     for form in ("map.sql", "map.json"):
         assert main([*map(str, given), str(made / form)]) == 0

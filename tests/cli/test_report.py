@@ -249,3 +249,36 @@ def test_a_matrix_begins_where_matrices_begin(run, tmp_path):
         "check", source, *arguments, "--view", "class:2", "--method", "vector", "--max-ks", "0.2"
     )
     assert done.status == 0, done.err
+
+
+def test_counts_of_several_files_are_added(folder, run, tmp_path):
+    rows = pd.read_csv(folder / "scores.csv")
+    halves = {"north": rows[:250], "south": rows[250:]}
+    columns = {"outcome": "y", "score": "p", "slices": ["half"]}
+    counts = {name: calib.scan(half, **columns) for name, half in halves.items()}
+    for name, counted in counts.items():
+        counted.save(tmp_path / f"{name}.parquet")
+    files = [tmp_path / f"{name}.parquet" for name in halves]
+    done = run("report", *files, *FAST, "--name", "all", "-o", tmp_path / "r.json")
+    assert done.status == 0, done.err
+    total = replace(counts["north"] + counts["south"], name="all")
+    analysis = calib.analyze(total, calib.Settings(methods=("platt", "isotonic")))
+    report = Report.from_analysis(analysis, parts=parts_of(total, analysis))
+    assert written(tmp_path / "r.json") == undated(report)
+
+
+def test_rows_that_would_count_twice_and_files_of_rows_are_refused(folder, run, tmp_path, texts):
+    rows = pd.read_csv(folder / "scores.csv")
+    (tmp_path / "again").mkdir()
+    for path, part in (("a.parquet", rows), ("again/b.parquet", rows[::-1])):
+        calib.scan(part, outcome="y", score="p").save(tmp_path / path)
+    refused = [
+        ("a.parquet", "a.parquet"),
+        ("a.parquet", "again/b.parquet"),
+        ("a.parquet", folder / "scores.csv"),
+    ]
+    for files in refused:
+        paths = (tmp_path / file for file in files)
+        done = run("report", *paths, *FAST, "-o", tmp_path / "r.json")
+        assert (done.status, done.out) == (2, "")
+        texts(done.err.replace(str(folder), str(tmp_path)).replace(f"{tmp_path}/", ""))

@@ -39,7 +39,7 @@ FORMATS = {
 DIALECTS = ("sqlite", "postgres", "bigquery")
 CLASSES = ("ant", "bee", "cow")
 COMMANDS = (
-    *("report", "check", "judge", "compare", "scan", "sql", "export", "verify", "pool", "serve"),
+    *("report", "check", "judge", "compare", "scan", "sql", "export", "verify", "serve"),
     *("monitor add", "monitor check", "monitor list"),
     *("reports verify", "reports delete", "reports restore"),
 )

@@ -29,6 +29,8 @@ from calib.reports.contents.evidence import GRADES
 from tests.kept import DIGESTS, FOLDER, NUMBERS, REPORTS, VERSIONS
 from tests.kept.make import named_by, numbers_of, public_names
 
+# Before version 1.0.0 no command was promised. `calib report a.parquet b.parquet` adds counts up.
+REMOVED = {"calib pool"}
 SUFFIXES = (".json", ".sql", ".py", ".js", ".onnx")
 EXPORTS = [
     path
@@ -95,8 +97,9 @@ def test_kept_reports_are_verified_after_the_program_is_reworded(monkeypatch, ca
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_name_that_programs_write_is_still_there(version):
     names = public_names()
-    for kind, kept in numbers(FOLDER / version / NUMBERS)["names"].items():
-        assert set(kept) - set(names[kind]) == set(), kind
+    kept = numbers(FOLDER / version / NUMBERS)["names"]
+    for kind in kept.keys() - REMOVED:
+        assert set(kept[kind]) - set(names[kind]) == set(), kind
 
 
 @pytest.mark.parametrize("version", VERSIONS)
