@@ -20,9 +20,8 @@ from calib.analysis.decisions import Costs
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
-from calib.reports.proof.recomputing import UNCOUNTED_PLACES
-from calib.reports.proof.sealing import seal_of
-from calib.reports.verified_report import verify_report
+from calib.reports.contents.sealing import seal_of
+from calib.reports.verify import UNCOUNTED_PLACES, verify_report
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
 

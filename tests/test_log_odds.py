@@ -13,7 +13,7 @@ from calib.loading.reading.reader import read
 from calib.numerics.far_log_odds import FAR, probabilities
 from calib.numerics.transforms import sigmoid
 from calib.reports import Report
-from calib.reports.verified_report import verify_report
+from calib.reports.verify import verify_report
 
 ON_LOG_ODDS = ("temperature", "logistic", "beta", "beta_am")
 ON_RANKS = ("venn_abers",)

@@ -71,9 +71,9 @@ def add(commands: options.Commands) -> None:
         "--grade",
         choices=GRADES,
         default="guarded",
-        help="counts in the report, from which it can be recomputed. guarded: cells of at least "
-        "ten rows; calib verify counts what they cannot show. exact: every distinct score with its "
-        "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
+        help="counts in the report. guarded: cells of at least ten rows, for charts; calib verify "
+        "compares its sums. exact: every distinct score with its outcomes, readable in the file; "
+        "calib verify computes its numbers again, to the last bit (default: %(default)s)",
     )
     certified.add_certificate(
         parser.add_argument_group("certified threshold"),

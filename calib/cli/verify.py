@@ -10,7 +10,7 @@ from pathlib import Path
 from calib.cli.options import STANDARD_INPUT, Commands, add_command
 from calib.cli.streams import tell
 from calib.exports import TARGETS, ExportError, NotExportedError, Verified, verify
-from calib.reports.verified_report import NotVerified, VerifiedReport, verify_report
+from calib.reports.verify import NotVerified, VerifiedReport, verify_report
 
 EXAMPLES = """examples:
   calib verify report.json
@@ -18,8 +18,8 @@ EXAMPLES = """examples:
   calib verify map.sql
   calib verify map.sql --source map.json
 
-A guarded report is "consistent": its merged cells allow a range of each value. All other results
-are "pass" or "fail".
+A guarded report is "consistent": its sums agree, and the counts of its scores are not in it. All
+other results are "pass" or "fail".
 
 exit status:
   0  all numbers were reproduced, or are consistent
@@ -34,10 +34,10 @@ def add(commands: Commands) -> None:
         "verify",
         run,
         help="recompute a report, or write an exported calibrator again and compare",
-        description="Recompute the numbers of a report from the counts that it "
-        "contains, from its report.json. Or write an exported calibrator again, compare the two "
-        "texts, and run the text at test scores if they are equal. One line on standard output "
-        "gives the result; standard error lists what is not verified.",
+        description="Check the seal of a report.json, and compute the numbers of an exact one "
+        "again from its counts. Or write an exported calibrator again, compare the two texts, and "
+        "run the text at test scores if they are equal. One line on standard output gives the "
+        "result; standard error lists what is not verified.",
         epilog=EXAMPLES,
     )
     parser.add_argument(

@@ -6,7 +6,7 @@ from calib.reports.contents.evidence import Grade
 from calib.reports.contents.slices_periods_decisions import parts_of
 from calib.reports.contents.structure import Contents, Declared, Parts
 from calib.reports.report import Report
-from calib.reports.verified_report import NotVerified, VerifiedReport, verify_report
+from calib.reports.verify import NotVerified, VerifiedReport, verify_report
 
 __all__ = [
     "Contents",

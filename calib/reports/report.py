@@ -19,13 +19,13 @@ from calib.data.views import default_view
 from calib.distribution import __version__
 from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.contents.consistency import check_contents
+from calib.reports.contents.counting import evidence_of
 from calib.reports.contents.disclosure import aggregated
 from calib.reports.contents.evidence import Grade
 from calib.reports.contents.judged import judge_part, why_no_report
+from calib.reports.contents.sealing import read_key, seal_of
+from calib.reports.contents.slices_periods_decisions import recounted_parts
 from calib.reports.contents.structure import Contents, Declared, Parts, Seal
-from calib.reports.proof.collecting import evidence_of
-from calib.reports.proof.recomputing import recomputed_parts
-from calib.reports.proof.sealing import read_key, seal_of
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import Printable
 
@@ -105,9 +105,9 @@ class Report(Contents, Printable):
             Whether the predictions were made on rows on which the model was not trained. Those of
             the examples were.
         grade : {"guarded", "exact"}
-            The counts in the report, from which others can recompute it. "guarded": cells of at
-            least ten rows, with which numbers are compared as far as they decide. "exact": each
-            distinct score with its outcomes, from which each number follows exactly.
+            The counts in the report. "guarded": cells of at least ten rows, for charts; numbers
+            cannot be computed again from them. "exact": each distinct score with its outcomes, from
+            which `calib verify` computes each number again.
         created : str, optional
             Time of creation (ISO 8601). Default: now.
         source : str
@@ -126,7 +126,7 @@ class Report(Contents, Printable):
         evidence = evidence_of(analysis, parts, grade)
         if grade == "exact" and parts is not None:
             # Sums over counts are rounded differently from sums over rows.
-            parts = recomputed_parts(parts, evidence, analysis.data.n_rows)
+            parts = recounted_parts(parts, evidence, analysis.data.n_rows)
         made = cls(
             schema_version=SCHEMA_VERSION,
             contains=evidence.contains,

@@ -27,7 +27,7 @@ from calib.exports import describe, verify
 from calib.loading import InputError, load
 from calib.loading.logs import read_logs
 from calib.loading.reading.reader import read
-from calib.reports.verified_report import verify_report
+from calib.reports.verify import verify_report
 from tests.fuzz.cases import Case
 from tests.fuzz.counts import table as counts_table
 from tests.fuzz.mutations import frame, zipped

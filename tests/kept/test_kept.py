@@ -68,7 +68,7 @@ def test_a_kept_file_is_verified(path, capsys):
 
 
 def result_of(path: Path) -> str:
-    """Guarded reports have merged cells, which allow a range of each value."""
+    """The counts of the scores of guarded reports are not in them."""
     return (
         "consistent"
         if path in REPORTS and Report.open(path).evidence.grade == "guarded"

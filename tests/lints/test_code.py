@@ -81,7 +81,7 @@ OTHERS = {
     *(
         "calib/reports/contents/codec.py",
         "calib/reports/render/archive.py",
-        "calib/reports/proof/recomputing.py",
+        "calib/reports/verify.py",
     ),
     *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/data/slicing.py"),

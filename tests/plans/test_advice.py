@@ -19,7 +19,7 @@ from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.evidence import PLAN
 from calib.reports.contents.structure import shown_methods, why_shown
 from calib.reports.render.blocks import Table
-from calib.reports.verified_report import verify_report
+from calib.reports.verify import verify_report
 from calib.ui.pages import compare
 from calib.ui.pages.decisions.answer import advice, answer
 from calib.ui.pages.overview import time_finding

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from calib.reports import Report, ReportError
 from calib.reports.contents.codec import encode
-from calib.reports.proof.sealing import canonical, seal_of
-from calib.reports.verified_report import NotVerified, verify_report
+from calib.reports.contents.sealing import canonical, seal_of
+from calib.reports.verify import NotVerified, verify_report
 from tests.reports.kept import KEPT
 
 PEM, SSH = serialization.Encoding.PEM, serialization.Encoding.OpenSSH

@@ -53,21 +53,22 @@ MATRIX = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Counts of rows by score and outcome, from which a report is recomputed."""
+    """Counts of rows by score and outcome, from which an exact report is analysed again."""
 
-    # If it is "guarded", every cell and every slice has at least ten rows. If it is "exact", each
-    # cell is one score.
+    # If it is "guarded", every cell has at least ten rows. If it is "exact", each cell is one
+    # score.
     grade: Grade
-    cells: Aggregate  # These count the uncalibrated scores that were analysed.
-    # These count the held-out scores of every method, whose key is the name of the model. The
-    # methods shown as before and after are also counted by the slices and periods of the report, in
-    # the columns "slice:0", "slice:1", ... and "time".
+    # These count the uncalibrated scores: all that were analysed, or in a guarded report those of
+    # the rows that were scored.
+    cells: Aggregate
+    # These count the held-out scores of every method, whose key is the name of the model. In an
+    # exact report, the methods shown as before and after are also counted by its slices and
+    # periods, in the columns "slice:0", "slice:1", ... and "time".
     methods: Aggregate
     # Each sentence says what cannot be recomputed from counts, and why.
     needs_rows: tuple[str, ...]
-    # It is the SHA-256 of outcomes and of scores rounded to six digits. It does not depend on the
-    # order of the rows.
-    rows_sha256: str
+    # Versions 0.1 and 1.0 wrote a digest of the rows, which stays in their reports.
+    rows_sha256: str = added("")
     uncounted: Uncounted = added("unknown")
 
     @property

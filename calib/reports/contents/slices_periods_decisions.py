@@ -1,4 +1,7 @@
-"""parts_of: slices, periods and decisions of a report, which do not show single rows."""
+"""parts_of: slices, periods and decisions of a report, which do not show single rows.
+
+recounted_parts: the same slices and periods again, from the counts of an exact report.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from calib.analysis.decisions import (
     decide,
     net_benefit,
 )
-from calib.analysis.periods import period_table, timed_rows
+from calib.analysis.periods import Periods, PeriodTable, period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
 from calib.crossfit.settings import Settings
@@ -35,6 +38,7 @@ from calib.reports.contents.disclosure import (
     merged_periods,
     merged_slices,
 )
+from calib.reports.contents.evidence import SLICE, TIME, Evidence
 from calib.reports.contents.structure import (
     DecisionPart,
     Parts,
@@ -173,6 +177,46 @@ def _periods(
         for key in shown_methods(analysis)
     }
     return PeriodPart(column, tables), ()
+
+
+def recounted_parts(parts: Parts, evidence: Evidence, n_rows: int) -> Parts:
+    """Slices and periods made again from the counts; what was not counted stays."""
+    slices = (
+        _recounted_slices(part, evidence, column)
+        if (column := SLICE.format(i)) in evidence.columns
+        else part
+        for i, part in enumerate(parts.slices)
+    )
+    periods = parts.periods
+    if periods is not None and TIME in evidence.columns:
+        tables = {
+            key: _recounted_periods(table, evidence, key, n_rows)
+            for key, table in periods.tables.items()
+        }
+        periods = replace(periods, tables=tables)
+    return replace(parts, slices=tuple(slices), periods=periods)
+
+
+def _recounted_slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
+    gaps, tests = {}, {}
+    for key, printed in part.gaps.items():
+        rows, cut = evidence.rows(key, column)
+        cut, level = replace(cut, columns=part.columns), printed.confidence_level
+        gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
+        tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
+    return replace(part, gaps=gaps, tests=tests)
+
+
+def _recounted_periods(
+    printed: PeriodTable, evidence: Evidence, key: str, n_rows: int
+) -> PeriodTable:
+    rows, cut = evidence.rows(key, TIME)
+    place = dict(zip(printed.names, printed.position.tolist(), strict=True))
+    position = np.array([place.get(name, 0) for name in cut.names], dtype=np.int64)
+    periods = Periods(printed.unit, cut.names, position, cut.codes)
+    level = printed.confidence_level
+    table = period_table(rows, rows.score, periods, confidence_level=level)
+    return replace(table, n_missing=n_rows - int(table.rows.sum()))
 
 
 def decision_part(analysis: LiveAnalysis, costs: Costs) -> DecisionPart:

@@ -9,9 +9,10 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.data.origin import Origin
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
+from calib.reports.contents.evidence import Evidence
+from calib.reports.contents.sealing import signer
 from calib.reports.contents.settings_file import FILE_NAME, SavedSettings
 from calib.reports.contents.structure import Contents, written_setting
-from calib.reports.proof.sealing import signer
 from calib.reports.render.blocks import (
     Attachment,
     Block,
@@ -39,13 +40,6 @@ from calib.text import (
 )
 
 MAX_PRINTED_KNOTS = 24
-GRADE_MEANINGS = {
-    "guarded": "It is a guarded report: every cell and every slice has at least ten rows, and "
-    "numbers are compared as far as these cells allow. Numbers that depend on single rows, such as "
-    "fitted calibrators, cannot be checked; calib verify counts them.",
-    "exact": "It is an exact report: every distinct score and its outcomes can be read from that "
-    "file, and each number is recomputed to the last bit.",
-}
 DECLARED = {
     "yes": "Yes (declared by the author): the model was not trained on these rows",
     "no": "No (declared by the author): the model was trained on these rows",
@@ -203,14 +197,14 @@ def reading(report: Contents) -> Section:
 
 
 def verification(report: Contents) -> Section:
-    """From which counts and how precisely the report can be recomputed, and its seal."""
+    """What `calib verify` checks, and the seal."""
     evidence, seal = report.evidence, report.seal
     signed = signer(seal)
     by = f" It is signed with the key {signed}." if signed else " It is not signed."
     blocks: list[Block] = [
         Paragraph(
-            "calib verify report.json recomputes the numbers from the counts that the JSON file of "
-            f"this report contains. {GRADE_MEANINGS[evidence.grade]}"
+            "calib verify report.json checks the seal of the JSON file of this report, and "
+            f"{_checked(evidence)}"
         )
     ]
     if evidence.needs_rows:
@@ -219,6 +213,13 @@ def verification(report: Contents) -> Section:
         )
     blocks.append(Paragraph(f"SHA-256 of its canonical JSON: {seal.sha256}.{by}"))
     return Section("How to verify this", tuple(blocks))
+
+
+def _checked(evidence: Evidence) -> str:
+    if evidence.is_refitted:
+        return "computes each number again from its counts, to the last bit."
+    absent = "the counts of its scores" if evidence.grade == "guarded" else "its rows"
+    return f"compares its sums. Its numbers cannot be computed again: {absent} are not in it."
 
 
 def reproduction(report: Contents) -> Section:

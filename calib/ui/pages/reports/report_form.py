@@ -39,8 +39,8 @@ GRADES: Mapping[Grade, str] = {
     "exact": "Exact scores",
 }
 PRIVACY = (
-    "A report has no rows. `calib verify` compares its numbers with its counts, and lists what "
-    "cannot be checked."
+    "A report has no rows. `calib verify` computes the numbers of exact reports again. Of others "
+    "it checks the seal and the sums."
 )
 EXACT = (
     "Every score with its numbers of rows and positive rows, also within each slice, can be read "

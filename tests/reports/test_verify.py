@@ -1,10 +1,10 @@
-"""Reports recomputed from the counts that they carry, whole and tampered with."""
+"""Reports that are verified: whole, forged, and forged and sealed again."""
 
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from functools import cache, reduce
 from itertools import product
@@ -16,20 +16,17 @@ import numpy as np
 import pytest
 
 import calib
-from calib.analysis.decisions import Costs
+from calib.analysis.decisions import Costs, ErrorLimit
 from calib.data.aggregate import Aggregate
 from calib.data.predictions import Predictions
 from calib.data.strict_json import entries_of
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode, upgraded
-from calib.reports.contents.evidence import GRADES, TIME
+from calib.reports.contents.evidence import GRADES
+from calib.reports.contents.sealing import seal_of
 from calib.reports.contents.structure import Contents
-from calib.reports.proof.ranges import HeldOutCells
-from calib.reports.proof.recomputing import UNCOUNTED_PLACES, WORDS, differences
-from calib.reports.proof.sealing import seal_of
-from calib.reports.verified_report import NotVerified, ReportValues, verify_report
-from tests.fuzz.reports import report as with_periods
+from calib.reports.verify import UNCOUNTED_PLACES, WORDS, NotVerified, verify_report
 from tests.rare import common_first, rare
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
@@ -81,40 +78,43 @@ def report_of(kind: str, grade: str) -> Report:
 
 @pytest.fixture(scope="module")
 def small() -> dict[str, Report]:
-    """Of each grade, quick to recompute."""
+    """Of each grade, quick to recompute, with all parts."""
     rng = np.random.default_rng(1)
     score = rng.random(400)
-    columns = {"site": rng.choice(["north", "south"], 400)}
-    rows = Predictions.from_arrays(rng.random(400) < score**1.5, score, columns=columns)
-    analysis = calib.analyze(rows, calib.Settings(methods=("platt",)))
-    parts = parts_of(rows, analysis, costs=Costs(false_negative=2))
-    return {
-        grade: Report.from_analysis(analysis, parts=parts, grade=grade)
-        for grade in ("guarded", "exact")
+    columns = {
+        "site": rng.choice(["north", "south"], 400),
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 90, 400),
     }
+    rows = Predictions.from_arrays(rng.random(400) < score**1.5, score, columns=columns)
+    rows = replace(rows, time_name="day")
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt",)))
+    parts = parts_of(
+        rows, analysis, costs=Costs(false_negative=2), error_limit=ErrorLimit(0.3, 0.9)
+    )
+    return {grade: Report.from_analysis(analysis, parts=parts, grade=grade) for grade in GRADES}
 
 
 @pytest.mark.parametrize(
     ("kind", "grade"),
     common_first(
         product(KINDS, ("exact", "guarded")),
-        [("folds", "exact")],
+        [("folds", "exact"), ("matrix", "exact"), ("plain", "guarded")],
     ),
 )
-def test_a_report_is_recomputed(kind: str, grade: str):
+def test_a_report_is_verified(kind: str, grade: str):
     report = report_of(kind, grade)
     verified = verify_report(report.json())
     needs_rows = {"clusters": "which rows belong together", "matrix": "all classes of a row"}
     if kind in needs_rows:
         assert needs_rows[kind] in verified.not_verified[0]
+    if grade == "exact" and kind not in needs_rows:
+        assert verified.is_recomputed
+        assert verified.sentence.startswith("pass: ")
+        assert verified.n_compared > 2000
     else:
-        assert verified.n_verified > {"guarded": 1000, "exact": 2000}[grade]
-        assert report.evidence.can_be_refitted
-        # The other sentence is about parts that have no counts.
-        assert len(verified.not_verified) == 2
-    words = {"guarded": "within what its merged cells allow", "exact": "to the last bit"}
-    if report.evidence.can_be_refitted:
-        assert words[grade] in verified.sentence
+        assert not verified.is_recomputed
+        assert verified.sentence.startswith("consistent: ")
+        assert verified.n_compared > 20
 
 
 @pytest.mark.parametrize(
@@ -122,22 +122,17 @@ def test_a_report_is_recomputed(kind: str, grade: str):
 )
 def test_every_cell_of_a_guarded_report_holds_ten_rows(kind: str):
     evidence = report_of(kind, "guarded").evidence
-    for table, strata in (
-        (evidence.cells.table, evidence.cells.strata),
-        (evidence.methods.table, evidence.methods.strata),
-    ):
+    for table in (evidence.cells.table, evidence.methods.table):
         key = np.column_stack([table.stratum, table.key])
         _, cell = np.unique(key, axis=0, return_inverse=True)
         assert np.bincount(cell.reshape(-1), table.rows).min() >= 10
-        assert len(strata.part) >= 1
         # Both outcomes of a cell have the same numbers, except for their counts.
         for name in ("low", "high"):
             values = getattr(table, name)
             assert len(np.unique(np.column_stack([cell.reshape(-1), values]), axis=0)) == (
                 cell.max() + 1
             )
-    assert TIME in evidence.columns
-    assert evidence.methods.time_name == ""
+    assert evidence.columns == ()
 
 
 def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report():
@@ -162,20 +157,6 @@ def test_a_guarded_report_has_at_most_8192_cells_per_method():
         assert 4000 < len(np.unique(report.evidence.table(key)[1].key)) <= 8192
 
 
-@pytest.mark.parametrize("kind", ["plain", "weights", "test rows"])
-def test_what_is_printed_lies_within_what_the_cells_allow(kind: str):
-    """The true numbers of the rows lie within ranges that are found from merged cells alone."""
-    report = report_of(kind, "guarded")
-    for key in ("uncalibrated", "platt"):
-        cells = HeldOutCells.of(report.evidence.table(key)[1])
-        metrics = report.analysis.methods[key].metrics
-        widths = {"log_loss": 0.06, "brier_score": 0.02, "ks_error": 0.02}
-        for name, width in widths.items():
-            low, high = getattr(cells, name)
-            assert low - 1e-9 <= metrics[name].value <= high + 1e-9
-            assert high - low < width
-
-
 def test_merged_cells_end_where_the_bins_of_the_report_do():
     report = report_of("plain", "guarded")
     for key in ("uncalibrated", "platt"):
@@ -192,9 +173,9 @@ def test_another_process_gives_the_same_to_the_last_bit(small, tmp_path):
     command = [sys.executable, "-W", "error", "-m", "calib", "verify", tmp_path / "report.json"]
     done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0
-    assert re.fullmatch(rb"calib: not verified: \d+ values: names, .*\)\.\n", done.stderr)
-    assert b"equal to the last bit; " in done.stdout
-    assert b" not verified; sealed, not signed" in done.stdout
+    assert done.stderr.startswith(b"calib: not verified: Words, names")
+    assert b"equal to the last bit to " in done.stdout
+    assert done.stdout.endswith(b"; sealed, not signed\n")
 
 
 @rare
@@ -231,19 +212,135 @@ def test_a_change_under_a_new_seal_is_found_by_the_cells(small, changes: int):
         assert "seal" not in str(caught.value)
 
 
-def test_a_changed_cell_under_a_new_seal_is_found(small):
-    report = small["exact"]
-    for name in ("cells", "methods"):
-        counted = getattr(report.evidence, name)
-        rows = counted.table.rows.copy()
-        rows[5] += 1
-        table = replace(
-            counted.table, rows=rows, weight=rows.astype(float), weight_sq=rows.astype(float)
-        )
-        evidence = replace(report.evidence, **{name: replace(counted, table=table)})
-        changed = replace(report, evidence=evidence, seal=None)
-        with pytest.raises(NotVerified, match="the cells give"):
-            verify_report(resealed(json.loads(changed.json())))
+def with_rows_moved(report: Report, name: str, at: int) -> dict:
+    """The same report with one row more in a cell."""
+    counted = getattr(report.evidence, name)
+    rows = counted.table.rows.copy()
+    rows[at] += 1
+    table = replace(
+        counted.table, rows=rows, weight=rows.astype(float), weight_sq=rows.astype(float)
+    )
+    evidence = replace(report.evidence, **{name: replace(counted, table=table)})
+    return json.loads(replace(report, evidence=evidence, seal=None).json())
+
+
+def without_method(data: dict) -> None:
+    for place in [place for place in leaves(data) if "platt" in place and place[0] != "evidence"]:
+        folder = reduce(lambda at, name: at[name], place[: place.index("platt")], data)
+        folder.pop("platt", None) if isinstance(folder, dict) else None
+    data["analysis"]["recommendation"]["method"] = "uncalibrated"
+
+
+def without_slice(data: dict) -> None:
+    """One of two slices is removed from all tables."""
+    for tables in (data["parts"]["slices"][0][name] for name in ("gaps", "tests")):
+        for table in tables.values():
+            lists = [name for name in table if isinstance(table[name], list) and name != "columns"]
+            for name in lists:
+                table[name] = table[name][:1]
+
+
+def changed(place: str, value: object) -> Callable[[dict], None]:
+    """Another value in one place; a number or a list of numbers is multiplied."""
+
+    def change(data: dict) -> None:
+        *folders, last = (int(name) if name.isdigit() else name for name in place.split("."))
+        folder = reduce(lambda at, name: at[name], folders, data)
+        before = folder[last]
+        folder[last] = before * value if isinstance(value, float) else value
+        assert folder[last] != before
+
+    return change
+
+
+PLATT, SLICE_0 = "analysis.methods.platt", "parts.slices.0"
+# Each changes an exact report, which is then sealed again. The second entry is the place that the
+# message names.
+FORGERIES: dict[str, tuple[str, Callable[[dict], object]]] = {
+    "metric": ("log_loss.value", changed(f"{PLATT}.metrics.log_loss.value", 0.99)),
+    "last bits": ("auc.high", changed(f"{PLATT}.metrics.auc.high", 1.0 + 1e-15)),
+    "bin": ("reliability.observed", changed(f"{PLATT}.reliability.observed.2", 0.9)),
+    "band": ("reliability.band_high", changed(f"{PLATT}.reliability.band_high.3", 0.9)),
+    "curve": ("cumulative.recalibrated", changed(f"{PLATT}.cumulative.recalibrated.5", 0.9)),
+    "p-value": ("ks.p_value", changed(f"{PLATT}.ks.p_value", 0.5)),
+    "function": ("function.calibrated", changed(f"{PLATT}.function.calibrated.4", 0.9)),
+    "kind": ("analysis.verdict.kind", changed("analysis.verdict.kind", "underconfident")),
+    "answer": ("analysis.verdict.answer", changed("analysis.verdict.answer", "no evidence")),
+    "after": ("analysis.after.answer", changed("analysis.after.answer", "not calibrated")),
+    "advice": (
+        "analysis.recommendation.method",
+        changed("analysis.recommendation.method", "uncalibrated"),
+    ),
+    "setting": ("settings_changed", changed("analysis.settings.seed", 7)),
+    "number of rows": ("analysis.data.n_positive", changed("analysis.data.n_positive", 99)),
+    "fingerprint": ("analysis.data.fingerprint", changed("analysis.data.fingerprint", "0" * 64)),
+    "metric removed": (
+        "differences.auc",
+        lambda data: data["analysis"]["methods"]["platt"]["differences"].pop("auc"),
+    ),
+    "metric added": (
+        "metrics.trust",
+        lambda data: data["analysis"]["methods"]["platt"]["metrics"].update(trust={"value": 1.0}),
+    ),
+    "method removed": ("analysis.methods is", without_method),
+    "method under the name of another": (
+        "analysis.methods.uncalibrated.metrics",
+        lambda data: data["analysis"]["methods"]["uncalibrated"].update(
+            metrics=data["analysis"]["methods"]["platt"]["metrics"]
+        ),
+    ),
+    "slice": ("gaps.platt.observed", changed(f"{SLICE_0}.gaps.platt.observed.0", 0.9)),
+    "test of a slice": ("tests.platt.slope", changed(f"{SLICE_0}.tests.platt.slope.0", 0.9)),
+    "one slice removed": ("slices[0].gaps.uncalibrated.names", without_slice),
+    "slices removed": ("evidence.methods.columns", changed("parts.slices", [])),
+    "slices added": (
+        "evidence.methods.columns",
+        lambda data: data["parts"]["slices"].append(data["parts"]["slices"][0]),
+    ),
+    "period": ("periods.tables.platt.ks", changed("parts.periods.tables.platt.ks.0", 0.9)),
+    "periods removed": ("evidence.methods.columns", changed("parts.periods", None)),
+    "decision": (
+        "platt.cost.value",
+        changed("parts.decisions.table.methods.platt.cost.value", 0.9),
+    ),
+    "plan": (
+        "table.methods.uncalibrated.threshold",
+        changed("parts.decisions.table.costs.false_negative", 3.0),
+    ),
+    "certificate": ("above.n_errors", changed("parts.certificate.above.n_errors", 0)),
+    "list of settings": ("settings_changed", changed("settings_changed", ["n_bins"])),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_exact_report_under_a_new_seal_is_found(small, name: str):
+    place, forge = FORGERIES[name]
+    data = json.loads(small["exact"].json())
+    forge(data)
+    with pytest.raises(NotVerified) as caught:
+        verify_report(resealed(data))
+    assert place in str(caught.value)
+    assert "seal" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("counts", "at"), [("cells", 5), ("methods", 5), ("methods", -3)])
+def test_changed_counts_under_a_new_seal_are_found(small, counts: str, at: int):
+    with pytest.raises(NotVerified, match="the cells give"):
+        verify_report(resealed(with_rows_moved(small["exact"], counts, at)))
+
+
+def test_counts_by_slice_of_named_folds_have_all_rows():
+    """Folds of slices are not counted, so their held-out scores are compared with those of all."""
+    report = report_of("folds", "exact")
+    places = report.evidence.methods.columns
+    at = next(
+        i
+        for i, stratum in enumerate(report.evidence.methods.table.stratum)
+        if report.evidence.methods.parts[report.evidence.methods.strata.part[stratum]].column
+        == places[0]
+    )
+    with pytest.raises(NotVerified):
+        verify_report(resealed(with_rows_moved(report, "methods", at)))
 
 
 def test_counts_that_no_rows_have_are_refused(small):
@@ -275,7 +372,22 @@ def test_forged_counts_are_refused_in_a_sentence(small, path, value, sentence):
     assert str(caught.value).endswith(sentence)
 
 
-def test_the_first_number_that_differs_is_named(small):
+def test_what_was_removed_under_a_new_seal_is_named(small):
+    data = json.loads(small["exact"].json())
+    data["parts"] |= {"slices": [], "periods": None, "time": ""}
+    names = "the slices `north` and `south` and the periods"
+    with pytest.raises(NotVerified, match=f"although its counts have it: {names}"):
+        verify_report(resealed(data))
+
+
+def test_a_method_that_was_removed_from_a_guarded_report_is_named(small):
+    data = json.loads(small["guarded"].json())
+    without_method(data)
+    with pytest.raises(NotVerified, match="although its counts have it: the method `platt`"):
+        verify_report(resealed(data))
+
+
+def test_the_first_number_that_differs_is_named_with_both_values(small):
     data = json.loads(small["exact"].json())
     data["analysis"]["methods"]["platt"]["metrics"]["auc"]["high"] += 1e-15
     sentence = r"methods\.platt\.metrics\.auc\.high is 0\.\d+; the cells give 0\.\d+"
@@ -283,115 +395,40 @@ def test_the_first_number_that_differs_is_named(small):
         verify_report(resealed(data))
 
 
-@pytest.mark.parametrize("grade", GRADES)
-def test_what_was_removed_under_a_new_seal_is_named(small, grade):
-    data = json.loads(small[grade].json())
-    data["parts"]["slices"] = []
-    with pytest.raises(NotVerified, match="although its counts have it: the slices `north`"):
+@pytest.mark.parametrize(
+    "place",
+    [
+        "analysis.data.n_rows",
+        "analysis.data.n_positive",
+        "analysis.data.base_rate",
+        "analysis.data.mean_score",
+        "analysis.data.n_calibration",
+        f"{PLATT}.reliability.rows.0",
+        f"{PLATT}.reliability.positive.0",
+        f"{PLATT}.histogram.0",
+        f"{PLATT}.differences.log_loss.value",
+        f"{SLICE_0}.gaps.platt.rows.0",
+        f"{SLICE_0}.gaps.platt.positives.0",
+        "parts.periods.tables.platt.rows.0",
+        "parts.decisions.table.methods.platt.true_positives",
+    ],
+)
+def test_a_sum_of_a_guarded_report_that_is_wrong_is_found_under_a_new_seal(small, place: str):
+    data = json.loads(small["guarded"].json())
+    *folders, last = (int(name) if name.isdigit() else name for name in place.split("."))
+    folder = reduce(lambda at, name: at[name], folders, data)
+    folder[last] += 1
+    with pytest.raises(NotVerified, match="the rest of the report gives"):
         verify_report(resealed(data))
-    assert "decisions" in verify_report(small[grade].json()).not_verified[-1]
 
 
-def test_a_method_and_periods_that_were_removed_under_a_new_seal_are_named():
-    data = json.loads(with_periods().json())
-    data["parts"] |= {"periods": None, "time": "", "unit": ""}
-    del data["analysis"]["methods"]["isotonic"]
-    names = "the method `isotonic` and the periods `2026 Q1`"
-    with pytest.raises(NotVerified, match=f"although its counts have it: {names}"):
-        verify_report(resealed(data))
-
-
-def test_a_guarded_report_is_consistent_and_an_exact_one_passes(small):
-    results = {grade: verify_report(small[grade].json()).sentence for grade in GRADES}
-    assert {grade: text.partition(":")[0] for grade, text in results.items()} == {
-        "guarded": "consistent",
-        "exact": "pass",
-    }
-
-
-def test_a_guarded_number_is_found_by_its_cells_or_by_the_seal(small):
-    report = small["guarded"]
-    place = "analysis.methods.platt.metrics.log_loss.value"
-    for share, seal in ((1.2, "resealed"), (1.0 + 1e-9, "broken")):
-        data = json.loads(report.json())
-        data["analysis"]["methods"]["platt"]["metrics"]["log_loss"]["value"] *= share
-        text = resealed(data) if seal == "resealed" else json.dumps(data)
-        with pytest.raises(NotVerified, match=place if seal == "resealed" else "seal is broken"):
-            verify_report(text)
-
-
-def kinds_of(report: Report) -> list[tuple[tuple, bool]]:
-    """One place of each kind of value, and whether it is counted as not verified."""
-    data = encode(report)
-    unverified = set(ReportValues.of(report, report.evidence, data).unverified)
-    rng, by_kind = np.random.default_rng(0), {}
-    for place in leaves({k: v for k, v in data.items() if k not in ("evidence", "seal")}):
-        name = "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in place)[1:]
-        kind = (re.sub(r"\[\d+\]", "", name), name in unverified)
-        by_kind.setdefault(kind, []).append(place)
-    return [
-        (places[rng.integers(len(places))], is_unverified)
-        for (_, is_unverified), places in by_kind.items()
-    ]
-
-
-def forged(value) -> list:
-    """Values of the same kind that lie half of it beside it."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, str):
-        return [f"{value}x"]
-    if isinstance(value, int):
-        return [value + max(abs(value) // 2, 1), value - max(abs(value) // 2, 1)]
-    return [0.5, -0.5] if not value else [1.5 * value, 0.5 * value]
-
-
-@rare
-@pytest.mark.parametrize("part", common_first(range(24), [0]))
-def test_what_can_be_forged_under_a_new_seal_is_counted_as_not_verified(small, part: int):
-    """Whatever is changed alone and passes is counted; what is not counted does not pass."""
-    report = small["guarded"]
-    for place, is_free in kinds_of(report)[part::24]:
-        data, passed = json.loads(report.json()), []
-        folder = reduce(lambda at, name: at[name], place[:-1], data)
-        for value in forged(folder[place[-1]]):
-            folder[place[-1]] = value
-            try:
-                passed.append(verify_report(resealed(data)))
-            except ReportError:
-                continue
-        assert is_free or not passed, place
-
-
-def test_numbers_of_a_guarded_report_that_were_free_are_found_or_counted():
-    """Each passed with its bound forged too, as bounds stood in the file."""
-    rows = calib.examples.EXAMPLES["naive_bayes"].load()
-    report = Report.from_analysis(calib.analyze(rows, calib.Settings(methods=("platt",))))
-    text, not_verified = report.json(), verify_report(report.json()).not_verified[0]
-    scores = ("methods", "uncalibrated")
-    changes = {
-        (*scores, "metrics", "ece_quantile", "value"): 0.009,
-        (*scores, "metrics", "ece_uniform", "value"): 0.009,
-        (*scores, "metrics", "mce", "value"): 0.02,
-        (*scores, "ks", "p_value"): 0.9,
-        (*scores, "tests", "kuiper", "p_value"): 0.9,
-        (*scores, "tests", "spiegelhalter", "p_value"): 0.9,
-        ("verdict", "p_adjusted", "ks"): 0.9,
-        ("methods", "platt", "differences", "log_loss", "value"): -0.2,
-        ("methods", "platt", "differences", "brier_score", "value"): -0.2,
-    }
-    for place, value in changes.items():
-        data = json.loads(text)
-        reduce(lambda at, name: at[name], place[:-1], data["analysis"])[place[-1]] = value
-        with pytest.raises(NotVerified):
-            verify_report(resealed(data))
-    data = json.loads(text)
-    curve = data["analysis"]["methods"]["uncalibrated"]["reliability"]
-    curve["observed"] = curve["mean_score"]
-    with pytest.raises(NotVerified, match=r"reliability\.observed"):
-        verify_report(resealed(data))
-    assert "fitted calibrators (" in not_verified
-    assert "tests (" in not_verified
+def test_what_no_sum_holds_in_a_guarded_report_is_protected_by_its_seal_alone(small):
+    data = json.loads(small["guarded"].json())
+    data["analysis"]["methods"]["platt"]["metrics"]["auc"]["value"] = 0.99
+    with pytest.raises(NotVerified, match="The seal is broken"):
+        verify_report(json.dumps(data))
+    verified = verify_report(resealed(data))
+    assert "a signature shows it" in verified.not_verified[-1]
 
 
 @pytest.mark.parametrize("name", ["evidence", "seal"])
@@ -416,7 +453,7 @@ def test_random_analyses_verify(seed: int):
     rows, settings, costs = random_predictions(np.random.default_rng(seed))
     analysis = calib.analyze(rows, settings)
     parts = parts_of(rows, analysis, costs=costs)
-    for grade in ("exact", "guarded"):
+    for grade in GRADES:
         verify_report(Report.from_analysis(analysis, parts=parts, grade=grade).json())
 
 
@@ -455,7 +492,7 @@ def test_a_text_of_an_analysis_is_a_key_a_name_or_never_compared():
 
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
-def test_words_are_not_compared_and_count_as_not_verified(small, grade):
+def test_words_are_not_compared(small, grade):
     words = re.compile(f"{WORDS}|contains$|analysis.warnings")
     data = json.loads(small[grade].json())
     reworded = 0
@@ -468,25 +505,7 @@ def test_words_are_not_compared_and_count_as_not_verified(small, grade):
             reworded += 1
     before, after = verify_report(small[grade].json()), verify_report(resealed(data))
     assert reworded > 40
-    assert after.n_verified == before.n_verified
-    assert after.n_not_verified >= reworded
-
-
-@pytest.mark.parametrize(
-    ("part", "entry", "value"),
-    [
-        ("verdict", "kind", "underconfident"),
-        ("verdict", "answer", "no evidence"),
-        ("recommendation", "method", "uncalibrated"),
-        ("after", "answer", "not calibrated"),
-    ],
-)
-def test_a_kind_that_contradicts_the_cells_is_found_under_a_new_seal(small, part, entry, value):
-    data = json.loads(small["exact"].json())
-    assert data["analysis"][part][entry] != value
-    data["analysis"][part][entry] = value
-    with pytest.raises(NotVerified, match=f"analysis.{part}.{entry} is '{value}'"):
-        verify_report(resealed(data))
+    assert after.n_compared == before.n_compared
 
 
 def test_sentences_that_the_program_rewords_are_no_evidence(monkeypatch):
@@ -513,7 +532,7 @@ def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small):
     data = json.loads(small["exact"].json())
     platt = data["analysis"]["methods"]["platt"]
     del platt["differences"]["auc"]
-    with pytest.raises(NotVerified, match=r"differences\.auc is nothing"):
+    with pytest.raises(NotVerified, match=r"differences\.auc\.value is nothing"):
         verify_report(resealed(data))
     data["versions"]["calib"] = "0.0.1"
     data["settings_changed"] = ["methods", "n_bins"]
@@ -523,11 +542,12 @@ def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small):
         verify_report(resealed(data))
 
 
-def test_an_earlier_version_lacks_results_but_no_method():
-    printed, again = {"platt": {"auc": 0.5}}, {"platt": {"auc": 0.5, "new": 1.0}, "beta": {}}
-    for earlier, places in ((True, ["beta"]), (False, ["platt.new", "beta"])):
-        different = differences(printed, again, "methods", earlier=earlier)
-        assert [one.place for one in different] == [f"methods.{place}" for place in places]
+def test_an_earlier_version_lacks_results_but_no_method(small):
+    data = json.loads(small["exact"].json())
+    data["versions"]["calib"] = "0.0.1"
+    without_method(data)
+    with pytest.raises(NotVerified, match=r"analysis\.methods is"):
+        verify_report(resealed(data))
 
 
 def test_the_seal_is_that_of_the_file_and_not_of_what_a_later_schema_makes_of_it(

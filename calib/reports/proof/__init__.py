@@ -1,1 +1,0 @@
-"""Proof: the counts that a report carries, what follows from them, and its seal."""
