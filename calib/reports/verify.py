@@ -297,11 +297,12 @@ def _values(report: Report, printed: Any, again: Any, name: str) -> Iterator[Com
 
 
 def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """The values of a JSON document with their places."""
+    """The values of a JSON document, and the lengths of its lists, with their places."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from _leaves(item, f"{place}.{name}")
     elif isinstance(value, list):
+        yield f"{place} (length)", len(value)
         for i, item in enumerate(value):
             yield from _leaves(item, f"{place}[{i}]")
     else:
