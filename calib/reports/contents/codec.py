@@ -14,14 +14,21 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.analysis.decisions import CertifiedSide
+from calib.curves.functions import CalibrationFunction
 from calib.data.aggregate import Aggregate
 from calib.data.origin import ENTRIES, Origin
 from calib.data.strict_json import Reader, is_written
+from calib.numerics.arrays import arrays_of
 
 Result = TypeVar("Result")
 
 # A curve needs no more digits, and a full double could identify a single row.
 DIGITS = "%.9g"
+# These lists have lengths of their own.
+OTHER_LENGTHS = ("knots", "degrees")
+# A calibrator of several scores has no curve, and a certificate need not have a threshold.
+MAY_BE_EMPTY = (CalibrationFunction, CertifiedSide)
 # Charts draw lists in single precision, which larger numbers overflow.
 MAX_DRAWN_NUMBER = 1e37
 
@@ -86,6 +93,19 @@ def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     return value
 
 
+def _lengths(record: Any) -> dict[str, int]:
+    """Lengths of the lists of a record by name: curves have one point, and tables one row, each."""
+    arrays = arrays_of(record)
+    if not arrays:
+        return {}
+    values = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    curves = (value for value in values.values() if isinstance(value, Mapping))
+    for curve in curves:
+        arrays |= {key: value for key, value in curve.items() if isinstance(value, np.ndarray)}
+    names = {"names": len(values["names"])} if "names" in values else {}
+    return names | {name: len(a) for name, a in arrays.items() if name not in OTHER_LENGTHS}
+
+
 class _Reader(Reader):
     error = ReportError
     a_number = "a number"
@@ -118,6 +138,15 @@ class _Reader(Reader):
             return Origin.of_entries(values)
         except ValueError as error:
             raise ReportError(f"{where} cannot be read: {error}") from error
+
+    def record(self, kind: Any, data: Any, where: str) -> Any:
+        record = super().record(kind, data, where)
+        lengths = _lengths(record)
+        is_empty = len(lengths) > 1 and 0 in lengths.values() and kind not in MAY_BE_EMPTY
+        if len(set(lengths.values())) > 1 or is_empty:
+            sizes = ", ".join(f"{name} of {n}" for name, n in lengths.items())
+            raise ReportError(f"{where} must hold lists of one length, got {sizes}.")
+        return record
 
     def array(self, kind: type[np.generic], data: Any, where: str) -> Any:
         array = super().array(kind, data, where)
