@@ -535,3 +535,14 @@ def test_shares_and_levels_are_refused_with_what_is_supported() -> None:
     first, second = refused.value.problems[0].choices
     assert load(levels, **first.arguments).outcome.sum() == (Y + FEATURE == 2).sum()
     assert load(levels, **second.arguments).outcome.sum() == (Y + FEATURE > 0).sum()
+
+
+def test_few_predicted_positives_are_not_read_without_a_word() -> None:
+    p = np.linspace(0.02, 0.35, 60).round(4)
+    p[:4] = (0.52, 0.6, 0.7, 0.81)
+    few = pd.DataFrame(
+        {"label": np.where(p > 0.5, "Y", "N"), "probability": p, "row_id": range(60)}
+    )
+    with pytest.warns(InputWarning) as said:
+        load(few)
+    assert "perhaps-predicted" in {one.message.problem.code for one in said}

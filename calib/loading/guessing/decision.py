@@ -271,14 +271,20 @@ def _predicted(facts: Facts, mapping: Columns) -> tuple[dict[str, str], dict[str
             continue
         for score in scores:
             values = facts[score].values
-            rare = column_facts.labels.counts().min() < MIN_RARER and rank < UNNAMED
-            if follows_threshold(column_facts.labels, values) and not (
-                rare and expected_rows(column_facts.labels, values) < MAX_EXPECTED
-            ):
-                is_clear = rank == UNNAMED or surprise(column_facts.labels, values) > CLEAR_SURPRISE
-                why = REASONS["threshold"].format(quoted(column), quoted(score))
-                (reasons if is_clear else unclear)[column] = why
-                break
+            labels = column_facts.labels
+            if not follows_threshold(labels, values):
+                continue
+            is_clear = rank == UNNAMED or surprise(labels, values) > CLEAR_SURPRISE
+            is_rare = (
+                rank < UNNAMED
+                and labels.counts().min() < MIN_RARER
+                and expected_rows(labels, values) < MAX_EXPECTED
+            )
+            if is_rare and not is_clear:
+                continue
+            why = REASONS["threshold"].format(quoted(column), quoted(score))
+            (reasons if is_clear and not is_rare else unclear)[column] = why
+            break
     return reasons, unclear
 
 
