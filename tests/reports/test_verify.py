@@ -448,7 +448,8 @@ def test_more_distinct_scores_than_an_exact_report_holds_are_refused(texts):
         Report.from_analysis(analysis, grade="none")
 
 
-@pytest.mark.parametrize("seed", common_first(range(25), [0]))
+# The means over folds of the fourth analysis have ties that are rounded apart.
+@pytest.mark.parametrize("seed", common_first(range(25), [3]))
 def test_random_analyses_verify(seed: int):
     rows, settings, costs = random_predictions(np.random.default_rng(seed))
     analysis = calib.analyze(rows, settings)
