@@ -93,11 +93,10 @@ def curve_design_effect(
     # If the scores separate the outcomes, the curve leaves no residuals.
     if np.abs(residual).max() < 1e-9:
         residual = outcome - outcome.mean()
-    size = (int(group.max()) + 1, N_RANGES)
-    total = np.bincount(group * N_RANGES + stretch, weight * residual, minlength=size[0] * size[1])
-    together = np.einsum(
-        "gi,ij,gj->", total.reshape(size), BENDS, total.reshape(size), optimize=True
-    )
+    n_sums = (int(group.max()) + 1) * N_RANGES
+    total = np.bincount(group * N_RANGES + stretch, weight * residual, minlength=n_sums)
+    by_group = total.reshape(-1, N_RANGES)
+    together = np.einsum("gi,ij,gj->", by_group, BENDS, by_group, optimize=True)
     alone = (weight_sq * np.square(residual)) @ np.diag(BENDS)[stretch]
     return max(1.0, float(together / alone)) if alone > 0.0 else 1.0
 

@@ -130,10 +130,9 @@ def _may_hold_an_edge(positive: FloatArray, weight: FloatArray) -> BoolArray:
     y = np.concatenate([[0.0], np.cumsum(positive)])
     minorant = np.interp(x[:-1] + (weight - positive), x[edges], y[edges])
     # The tolerance covers the rounding of the prefix sums, and can only open more buckets.
+    # The first and the last bucket of a block always hold one, because slopes are 0 to 1, and so
+    # the scores on both sides of an edge are kept.
     inside = y[:-1] <= minorant + 1e-10 * x[-1]
-    # If an edge lies between two buckets, the scores on both sides of it are needed.
-    inside[edges[:-1]] = True
-    inside[edges[1:] - 1] = True
     opened = np.zeros(N_BUCKETS, dtype=np.bool_)
     opened[occupied[inside]] = True
     return opened

@@ -15,6 +15,7 @@ from calib.numerics.banded import (
     gram_products,
     inverse_band,
 )
+from calib.numerics.transforms import log_odds
 
 MAX_STEPS = 50
 MIN_STEP_SHARE = 1e-6
@@ -70,8 +71,7 @@ class PenalizedLogistic:
 
     def constant(self) -> FloatArray:
         """Coefficients of the constant that fits best, for a basis that sums to one."""
-        rate = self.base_rate
-        return np.full(self.basis.shape[1], np.log(rate) - np.log1p(-rate))
+        return np.full(self.basis.shape[1], log_odds(np.array([self.base_rate])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
