@@ -164,6 +164,12 @@ def test_both_sides_of_an_error_are_named(texts):
     assert "Those above are too high: 99.4% on average, but 92.4% were positive." in narrow.finding
 
 
+def test_three_scores_may_be_uneven():
+    # The lowest score is right, the middle one too high, and the highest one too low.
+    cells = counted((0.25, 1000, 250), (0.5, 1000, 400), (0.75, 1000, 850))
+    assert judge(cells).kind == "uneven"
+
+
 @pytest.mark.parametrize(
     ("slope", "kind", "heading"),
     [

@@ -116,7 +116,7 @@ def _sign(cells: ScoreCells) -> int:
     """1 if scores are mostly too low, -1 if mostly too high, otherwise 0."""
     difference = _difference(cells)
     mostly = abs(difference[-1]) >= MIN_SIGNED_SHARE * np.ptp(difference)
-    return int(mostly) * (1 if difference[-1] > 0 else -1)
+    return int(mostly) * int(np.sign(difference[-1]))
 
 
 def _difference(cells: ScoreCells) -> FloatArray:
