@@ -421,6 +421,9 @@ class Steep(ClassifierMixin, BaseEstimator):
         return softmax(margin, axis=1)
 
 
+SIDES = np.arange(200) % 2
+
+
 def test_margins_are_preferred_to_probabilities_of_0_and_1():
     x = np.linspace(-400, 400, 200)[:, None]
     y = np.random.default_rng(0).random(200) < expit(x[:, 0] / 100)
@@ -429,6 +432,18 @@ def test_margins_are_preferred_to_probabilities_of_0_and_1():
     model = CalibratedModel(Steep(), "logistic").fit(x, y)
     assert model.response_method_ == "decision_function"
     assert model.predict_proba(x) == pytest.approx(few.predict_proba(x / 100), abs=1e-5)
+
+
+def test_one_margin_that_rounds_to_1_is_no_reason_to_leave_the_probabilities():
+    x = np.r_[np.linspace(-3, 3, 198), 40.0, 40.0][:, None]
+    model = CalibratedModel.from_prefit(Steep().fit(x, SIDES), x, SIDES, method="logistic")
+    assert (model.response_method_, model.margin_scale_) == ("predict_proba", 1.0)
+
+
+def test_margins_just_beyond_the_probabilities_are_divided_to_log_odds_of_30():
+    x = np.linspace(-45, 45, 200)[:, None]
+    model = CalibratedModel.from_prefit(Steep().fit(x, SIDES), x, SIDES, method="logistic")
+    assert (model.response_method_, model.margin_scale_) == ("decision_function", 1.5)
 
 
 def test_log_odds_of_a_softmax_are_those_of_its_logits(three):

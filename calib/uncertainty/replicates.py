@@ -59,9 +59,9 @@ class ResampledSums(Locked):
     In 16 bits, deviations are rounded to 1/32,767 of the largest one. This is about 1/8,000 of a
     standard deviation, and averages out over the resamples.
 
-    >>> sums = ResampledSums.of(np.array([1.0]), np.array([[1.5, 0.0]]), rounded=True)
+    >>> sums = ResampledSums.of(np.array([1.0]), np.array([[2.5, 0.5]]), rounded=True)
     >>> sums[[0]].round(4)
-    array([[1.5, 0. ]])
+    array([[2.5, 0.5]])
     """
 
     of_rows: FloatArray  # Sums of the rows have shape (p,).

@@ -170,6 +170,16 @@ def test_values_keep_their_bounds(key):
             assert np.isnan(result.p_value) or 0.0 <= result.p_value <= 1.0, rows
 
 
+WORST = ([0] * 40, [1.0] * 40), ([1] * 40, [0.0] * 40), ([0, 1] * 20, [0.0, 1.0] * 20)
+
+
+@pytest.mark.parametrize("key", members(score_metrics()))
+def test_some_scores_reach_an_upper_bound(key):
+    high = METRICS[key].bounds[1]
+    reached = [numbers(getattr(metrics, key)(*rows))[0] for rows in WORST]
+    assert high == np.inf or max(reached) == pytest.approx(high, rel=1e-12)
+
+
 @pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 1.0]])
 @pytest.mark.parametrize("key", PERFECT)
 def test_perfect_scores(key, weight):

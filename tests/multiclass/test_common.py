@@ -126,6 +126,12 @@ def test_hard_data_give_probabilities(key, case):
     assert_probabilities(fitted.predict(new), new.shape)
 
 
+def test_equal_scores_leave_the_temperature_at_1():
+    """Every temperature has the same likelihood, so nothing is changed."""
+    fitted = multiclass_calibrator("temperature").fit(*HARD["constant"])
+    assert fitted.temperature_ == 1.0
+
+
 @every
 def test_a_class_never_seen_is_named_and_keeps_a_chance(key, problem):
     scores, label = problem

@@ -10,7 +10,9 @@ from scipy.stats import norm
 from calib.data.cells import ScoreCells
 from calib.numerics.calibrated_null import (
     null_standard_deviation,
+    range_by_cluster,
     range_survival,
+    supremum_by_cluster,
     supremum_quantile,
     supremum_survival,
 )
@@ -34,6 +36,17 @@ def test_range_by_fellers_density(x):
 
     expected = quad(density, x, 40.0, epsabs=1e-13, limit=200)[0]
     assert range_survival(x) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("by_cluster", "survival"),
+    [(supremum_by_cluster, supremum_survival), (range_by_cluster, range_survival)],
+)
+def test_two_clusters_have_the_tails_of_cauchy(by_cluster, survival):
+    for x in (0.5, 3.0, 50.0):
+        tail = math.atan2(1.0, x) / math.pi  # P(X > x) of Student's t with one degree of freedom.
+        assert by_cluster(x, 2) == pytest.approx(survival(norm.isf(tail)), rel=1e-9)
+    assert math.isnan(by_cluster(3.0, 1))
 
 
 def test_means_are_the_known_ones():

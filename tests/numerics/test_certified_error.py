@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from calib.numerics.certified_error import (
+    certified,
     certified_range,
     decimal_between,
     error_bound,
@@ -81,6 +82,14 @@ def test_the_smallest_count_passes_without_an_error_and_one_less_does_not(limit,
     least = smallest_passing_count(limit, alpha)
     assert binom.cdf(0, least, limit) <= alpha + 1e-15 < binom.cdf(0, least - 1, limit)
     assert (most_errors(least, limit, alpha), most_errors(least - 1, limit, alpha)) == (0, -1)
+
+
+@pytest.mark.parametrize("n", [118, 355])
+def test_rows_of_which_the_first_test_has_half_have_one_sequence_with_the_whole_level(n):
+    """The first test has at most 3 * 59 = 177 rows, since 59 without an error pass at 5%."""
+    assert 0.95**59 <= 0.05 < 0.95**58
+    tests = certified(np.zeros(n, int), np.arange(1, n + 1), 0.05, 0.05)
+    assert set(tests.level.tolist()) == {0.05}
 
 
 def test_the_most_errors_are_the_last_that_pass():

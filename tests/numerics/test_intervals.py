@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from scipy.stats import t as student
 
 import calib
@@ -10,7 +11,7 @@ from calib.analysis.slices import Slicing, slice_gaps
 from calib.crossfit.fitting import cross_fit_scores
 from calib.data.counted import CountedRows
 from calib.metrics.ranking import auc_estimate
-from calib.numerics.intervals import mean_interval, wilson_interval
+from calib.numerics.intervals import binomial_p_value, mean_interval, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -99,3 +100,11 @@ def test_rates_of_0_and_1_touch_their_end_exactly_for_any_number_of_rows():
     _, high = wilson_interval(np.ones(len(n)), n, 0.95)
     assert set(low) == {0.0}
     assert set(high) == {1.0}
+
+
+@pytest.mark.parametrize("expected", [0.03, 0.5, 0.8])
+def test_p_values_of_a_rate_are_twice_the_smaller_binomial_tail(expected):
+    k, n = np.arange(14), np.full(14, 13.0)
+    tails = np.minimum(binom.sf(k - 1, 13, expected), binom.cdf(k, 13, expected))
+    p = binomial_p_value(k / 13, n, np.full(14, expected))
+    np.testing.assert_allclose(p, np.minimum(2.0 * tails, 1.0), rtol=1e-10)

@@ -22,6 +22,7 @@ from calib.numerics.monitoring import (
 )
 
 SHIFTS = (-0.8, -0.4, -0.2, -0.1, 0.1, 0.2, 0.4, 0.8)
+SLOPES = (0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 
 
 def one_row(score, outcome):
@@ -38,9 +39,14 @@ def drawn(seed, n=500, n_days=9):
 
 
 def test_the_bets_are_those_of_the_documentation():
-    slopes = (0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
-    expected = [*((shift, 1.0) for shift in SHIFTS), *((0.0, slope) for slope in slopes)]
+    expected = [*((shift, 1.0) for shift in SHIFTS), *((0.0, slope) for slope in SLOPES)]
     assert BETS.tolist() == [list(bet) for bet in expected]
+
+
+@pytest.mark.parametrize("p", [0.001, 0.3, 0.97])
+def test_a_slope_bet_raises_the_odds_to_its_power(p):
+    raised = np.power(p / (1 - p), SLOPES)
+    np.testing.assert_allclose(one_row(p, 1)[8:], np.log(raised / (1 + raised) / p), rtol=1e-11)
 
 
 @pytest.mark.parametrize("p", [0.001, 0.3, 0.5, 0.97])

@@ -50,6 +50,23 @@ def test_starts_from_anywhere():
     assert other.value == pytest.approx(one.value, abs=1e-6)
 
 
+def test_a_fit_that_starts_at_its_minimum_takes_one_step():
+    made = problem()
+    fit = fit_logistic(made, 1e-3, made.constant())
+    assert fit_logistic(made, 1e-3, fit.coefficients).n_iter == 1 < fit.n_iter
+
+
+@pytest.mark.parametrize("light", [slice(4, 8), slice(0, 4), slice(2, 6)])
+def test_weights_that_rounding_hides_in_the_hessian_do_not_change_the_fit_of_others(light):
+    weight = np.ones(8)
+    weight[light] = 1e-30
+    made = problem(WEIGHT * weight, (0.8 * POSITIVE + 0.4) * weight)
+    fit = fit_logistic(made, 1e-30, made.constant())
+    heavy = weight == 1.0
+    # The small penalty lets the curve pass through the rate of every cell.
+    np.testing.assert_allclose(expit(fit.value)[heavy], (made.q / made.t)[heavy], rtol=1e-9)
+
+
 def test_much_curvature_penalty_leaves_the_logistic_line():
     made = problem()
     fit = fit_logistic(made, 1e6, made.constant())

@@ -41,6 +41,14 @@ def test_a_score_that_remembers_a_bin_is_short():
     assert score_in(curve, 0) == 0.12
 
 
+def test_a_score_that_remembers_a_bin_is_its_end_if_the_mean_rounds_beyond_it():
+    # The sums of the rows before shift the mean of the last row by 8 of its last digits.
+    cells = ScoreCells.from_arrays(np.arange(301) % 2, np.append(np.full(300, 0.3), 2 / 3))
+    curve = reliability_curve(cells, n_bins=3, strategy="uniform")
+    assert bin_of(curve, curve.mean_score[1]) is None
+    assert score_in(curve, 1) == 2 / 3
+
+
 def predictions(**more):
     rng = np.random.default_rng(1)
     score = rng.random(400)

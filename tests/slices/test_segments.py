@@ -219,6 +219,13 @@ def test_columns_that_cannot_be_searched_are_named_with_the_reason(texts):
     texts(" | ".join(f"{column}: {reason}" for column, reason in result.left_out.items()))
 
 
+def test_a_column_with_one_value_in_the_test_rows_is_left_out():
+    rows = made(test=np.arange(6000) >= 3000)
+    rows["columns"]["month"] = np.repeat(["April", "May"], 3000)
+    result = find_segments(predictions(rows))
+    assert set(result.left_out) == {"month"}
+
+
 def test_values_with_few_rows_are_in_no_segment():
     rows = made(n=1000, shift=0.0)
     rare = np.arange(1000) < 40
