@@ -364,7 +364,8 @@ def _sums(report: Report) -> Iterator[Comparison]:
 
     def pair(place: str, printed: float, expected: float) -> Comparison:
         given = "the rest of the report gives"
-        return Comparison(place, float(printed), float(expected), SUM_ROUNDING, given)
+        one, other = (int(n) if float(n).is_integer() else float(n) for n in (printed, expected))
+        return Comparison(place, one, other, SUM_ROUNDING, given)
 
     for key, method in analysis.methods.items():
         place, rows = f"analysis.methods.{key}", report.evidence.rows(key)[0]
