@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib import metrics
-from calib.crossfit.estimates import LOSSES
+from calib.crossfit.cross_fitted import LOSSES
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray

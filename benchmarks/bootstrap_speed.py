@@ -16,12 +16,12 @@ import calib
 from benchmarks._clock import cpu_seconds
 from calib import metrics
 from calib.analysis import LiveAnalysis
-from calib.crossfit.estimates import losses, mean_estimate
-from calib.curves.sensitivity import ece_sensitivity
+from calib.crossfit.cross_fitted import losses, mean_estimate
+from calib.curves.functions import ece_sensitivity
 from calib.data.cells import ScoreCells
 from calib.metrics import score_metrics
 from calib.metrics.ranking import auc_estimate
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 from calib.uncertainty import Bootstrap, fit_line, replicate, resample_rows, slope_estimate
 
 N_ROWS, N_REPLICATES = 1_000_000, 1_000

@@ -24,7 +24,7 @@ from benchmarks._clock import cpu_seconds
 from calib.calibrators import calibrator
 from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 
 SIZES = (1_000_000, 100_000)
 REPEATS = 5

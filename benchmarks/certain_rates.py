@@ -12,8 +12,7 @@ from scipy.stats import norm
 from benchmarks._populations import BY_NAME, POPULATION
 from calib.calibrators import calibrator
 from calib.data.views import BinaryView
-from calib.numerics.arrays import FloatArray
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import FloatArray, single_thread
 from calib.numerics.transforms import clip_certain
 
 DRAWS = {200: 100, 2_000: 50, 20_000: 15}

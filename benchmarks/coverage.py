@@ -41,7 +41,7 @@ from calib.analysis import Analysis
 from calib.analysis.method_results import Reference
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import LOSSES, mean_estimate
+from calib.crossfit.cross_fitted import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
@@ -54,9 +54,9 @@ from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import auc_difference, auc_estimate, row_auc
+from calib.numerics.arrays import single_thread
 from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
-from calib.numerics.threads import single_thread
 from calib.uncertainty import (
     Bootstrap,
     Errors,

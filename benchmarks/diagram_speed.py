@@ -22,7 +22,7 @@ from benchmarks._clock import cpu_seconds
 from calib.curves.rate import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 
 N_REPLICATES, THEIR_REPLICATES = 1_000, 100
 REPEATS = 5

@@ -21,7 +21,7 @@ import numpy as np
 from calib.data.file_options import FileFormat
 from calib.data.predictions import Predictions
 from calib.loading import Columns, InputError, Problem
-from calib.loading.joining import joined
+from calib.loading.loader import joined
 from calib.loading.logs import combined
 from calib.scanning.rows_or_counts import read
 from calib.ui.controls.uploaders import repairs

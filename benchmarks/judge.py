@@ -21,7 +21,7 @@ from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.debiased_mean import kappa
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 N_ROWS = 2000
 PASS_RATES, CORRELATIONS, N_LABELS = (0.5, 0.9), (0.3, 0.6, 0.9), (50, 100, 200)

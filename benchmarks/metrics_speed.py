@@ -18,7 +18,7 @@ from calib import metrics
 from calib.curves.cumulative import cumulative_curve
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 
 N_ROWS = 1_000_000
 REPEATS = 7

@@ -25,8 +25,8 @@ from calib.analysis.monitor.days import Counts
 from calib.data.file_options import Columns
 from calib.loading.monitored_rows import read_days
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.change_day import day_likelihood
 from calib.numerics.monitoring import (
+    day_likelihood,
     e_benjamini_hochberg,
     e_process,
     first_at_least,

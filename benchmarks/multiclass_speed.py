@@ -22,7 +22,7 @@ from calib.calibrators import multiclass_calibrator
 from calib.data.views import ScoreMatrix
 from calib.metrics.by_class import class_table
 from calib.metrics.matrix import multiclass_metrics
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 
 REPEATS = 3
 STRENGTH = 1e-3

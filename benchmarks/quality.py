@@ -37,8 +37,7 @@ from calib.figures.layers import Layer, Subject, method
 from calib.figures.panels import one
 from calib.figures.svg import to_file
 from calib.figures.theme import ADVISED, MethodStyle
-from calib.numerics.arrays import FloatArray
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import FloatArray, single_thread
 from calib.numerics.transforms import clip_certain
 
 SEED = 20_261_124

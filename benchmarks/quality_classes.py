@@ -18,15 +18,14 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pandas as pd
 
-from calib.crossfit.estimates import simplest_within
+from calib.crossfit.cross_fitted import simplest_within
 from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_comparison import choose_for_classes
 from calib.crossfit.settings import FAST_METHODS, MAX_SIZES, Settings
 from calib.data.predictions import Predictions
 from calib.metrics.matrix import ROW_METRICS
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, single_thread
 from calib.numerics.class_scores import softmax
-from calib.numerics.threads import single_thread
 from calib.numerics.transforms import MACHINE_EPSILON
 
 SEED = 20_261_130

@@ -21,8 +21,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib import Predictions, find_segments
-from calib.numerics.arrays import BoolArray, FloatArray
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import BoolArray, FloatArray, single_thread
 
 MAX_FALSE, MIN_FOUND, MAX_SECONDS = 0.05, 0.8, 20.0
 SHIFT = 0.5

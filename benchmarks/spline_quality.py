@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.calibrators import calibrator
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 from calib.numerics.transforms import clip_certain, sigmoid
 
 SEEDS = 20

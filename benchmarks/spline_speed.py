@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks._clock import cpu_seconds
 from calib.calibrators import calibrator
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 from calib.numerics.transforms import sigmoid
 
 REPEATS = 5

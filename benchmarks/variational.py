@@ -22,7 +22,7 @@ from scipy.stats import beta, norm
 
 from calib.data.views import BinaryView
 from calib.metrics import expected_calibration_error, variational_estimate
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 
 MAX_BIAS, MAX_ABOVE = 0.002, 0.04
 # The shape of a symmetric beta distribution, the slope of the true log-odds, rows, and whether the

@@ -39,7 +39,7 @@ if _typing.TYPE_CHECKING:
     from calib.calibrators import multiclass_calibrator as multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel as CalibratedModel
     from calib.calibrators.meta_estimators import ScoreCalibrator as ScoreCalibrator
-    from calib.crossfit.clipping import compare_clipping as compare_clipping
+    from calib.crossfit.epsilon import compare_clipping as compare_clipping
     from calib.crossfit.matrix_comparison import compare_multiclass as compare_multiclass
     from calib.crossfit.settings import Settings as Settings
     from calib.crossfit.settings import default_settings as default_settings
@@ -88,7 +88,7 @@ _NAMES = {
     "calib.judging": ("compare_judges", "judge"),
     "calib.loading": ("InputError", "InputWarning", "load", "load_models"),
     "calib.loading.examples": ("examples",),
-    "calib.crossfit.clipping": ("compare_clipping",),
+    "calib.crossfit.epsilon": ("compare_clipping",),
     "calib.crossfit.matrix_comparison": ("compare_multiclass",),
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from numpy.typing import ArrayLike
 
 from calib.analysis.limits import Finding
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.cross_fitted import mean_estimate
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics import expected_calibration_error, ks_error, ks_test, log_loss
 from calib.metrics.proper import row_log_loss
 from calib.numerics.binning import bin_edges
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.uncertainty import replicate, resample_rows
 
 __all__ = ["assert_calibrated"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 MINUS, UNKNOWN, INFINITE = "−", "–", "∞"
 # The names of strftime depend on the machine's language, so they are listed here.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.data.adding import add_counts
+from calib.data.aggregating import add_counts
 from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.reports.contents.codec import encode

@@ -18,7 +18,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import KEYS_PER_CELL
+from calib.numerics.cells import KEYS_PER_CELL
 from tests.golden import Texts
 from tests.rare import rare
 

@@ -7,7 +7,7 @@ import pytest
 
 import calib
 from calib.calibrators import multiclass_calibrator
-from calib.numerics.argument_kinds import check_kinds
+from calib.numerics.arrays import check_kinds
 
 N = 60
 SCORES = np.linspace(0.05, 0.95, N)

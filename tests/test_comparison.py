@@ -11,7 +11,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from calib.analysis import analyze
 from calib.analysis.method_results import Reference
 from calib.calibrators import CALIBRATORS, Calibrator
-from calib.crossfit.estimates import LOSSES, mean_estimate
+from calib.crossfit.cross_fitted import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit, cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.data.counted import CountedRows

@@ -14,7 +14,7 @@ from calib.exports.from_fitted import describe
 from calib.metrics import METRICS, ks_test, kuiper_test
 from calib.metrics.proper import log_loss_range
 from calib.metrics.regression import line_test
-from calib.numerics.digits import STEPS, ranges, step_of
+from calib.numerics.score_grid import STEPS, ranges, step_of
 from calib.reports import Report, parts_of, verify_report
 from calib.uncertainty import fit_line
 

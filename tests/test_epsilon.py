@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calib.calibrators import score_methods
+from calib.crossfit.cross_fitted import losses
 from calib.crossfit.epsilon import (
     EPSILONS,
     by_rule,
@@ -13,7 +14,6 @@ from calib.crossfit.epsilon import (
     rows_outside,
     takes_epsilon,
 )
-from calib.crossfit.estimates import losses
 from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells

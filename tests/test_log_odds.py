@@ -7,11 +7,10 @@ from scipy.special import log_softmax
 import calib
 from calib.data.file_options import Columns
 from calib.data.predictions import Predictions
-from calib.loading.building.calibrated_file import calibrate_table
+from calib.loading.building.models import calibrate_table
 from calib.loading.checking.inspection import examine
 from calib.loading.reading.reader import read
-from calib.numerics.far_log_odds import FAR, probabilities
-from calib.numerics.transforms import sigmoid
+from calib.numerics.transforms import FAR, probabilities, sigmoid
 from calib.reports import Report
 from calib.reports.verify import verify_report
 

@@ -8,7 +8,7 @@ from calib.analysis.model_comparison import compare_models
 from calib.crossfit.settings import Settings
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
-from calib.numerics.estimate import Estimate, unpaired_difference
+from calib.numerics.intervals import Estimate, unpaired_difference
 
 RNG = np.random.default_rng(5)
 P = RNG.uniform(0.02, 0.98, 1500)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calib import text
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 NAN, INF = math.nan, math.inf
 

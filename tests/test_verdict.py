@@ -23,14 +23,13 @@ from calib.analysis.verdict import (
 )
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import choose
+from calib.crossfit.cross_fitted import choose
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.views import ScoreMatrix
 from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import holm
+from calib.numerics.intervals import Estimate, holm
 from calib.reports.render.sections import TEST_NAMES
 from calib.text import p_value
 from calib.ui.pages.classes import finding

@@ -21,7 +21,7 @@ from benchmarks.reproduce.published import textbook
 from benchmarks.reproduce.sources import uci
 from calib import metrics
 from calib.calibrators import calibrator
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
 from calib.numerics.transforms import sigmoid
 
 SETS = ("diabetes", "german", "ionosphere", "sonar", "vehicle", "wdbc")

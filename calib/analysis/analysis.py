@@ -13,8 +13,7 @@ import pandas as pd
 from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import MethodMetrics, by_loss, metric_table
+from calib.crossfit.cross_fitted import CrossFitted, MethodMetrics, by_loss, metric_table
 from calib.crossfit.matrix_comparison import (
     LiveMulticlassComparison,
     MulticlassComparison,

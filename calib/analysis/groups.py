@@ -13,10 +13,9 @@ from calib.data.views import BinaryView, rows_by_code
 from calib.metrics.base import SlopeIntercept
 from calib.metrics.by_cluster import widened_line
 from calib.metrics.regression import line_estimates
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, over_cores, single_thread
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.threads import over_cores, single_thread
 from calib.uncertainty import fit_line
 
 

@@ -22,8 +22,7 @@ from calib.numerics.debiased_mean import (
     logit_interval,
     prediction_powered_mean,
 )
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import check_level
+from calib.numerics.intervals import Estimate, check_level
 from calib.text import between, level, number, percent, plural
 
 # With fewer labels, intervals are wide and a single label moves the result.

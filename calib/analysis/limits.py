@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calib.analysis.analysis import Analysis
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import level, rounded, significant
 
 

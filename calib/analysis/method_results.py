@@ -12,8 +12,7 @@ from calib.analysis.analysis import MethodResult
 from calib.analysis.summary import added_metrics
 from calib.analysis.verdict import calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import LOSSES, losses, mean_estimate
+from calib.crossfit.cross_fitted import LOSSES, CrossFitted, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import CalibrationFunction, calibration_function
@@ -31,13 +30,11 @@ from calib.metrics import (
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.ranking import auc, auc_difference, auc_estimate, row_auc, row_auc_within
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, increasing_order, over_cores
 from calib.numerics.binning import Strategy, bin_edges, score_histogram
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.score_grid import edges_on_grid
-from calib.numerics.sorting import increasing_order
-from calib.numerics.threads import over_cores
 from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_estimate
 
 

@@ -15,7 +15,7 @@ from calib.metrics.goodness_of_fit import chi_square
 from calib.metrics.ranking import auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_cells
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.numerics.transforms import sigmoid
 from calib.text import number, percents, score_percents
 from calib.uncertainty import fit_line

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis import Analysis, Column, analyze
-from calib.crossfit.estimates import LOSSES, losses, mean_estimate
+from calib.crossfit.cross_fitted import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
 from calib.data.base import Data
 from calib.data.predictions import are_same_rows, rows_of
@@ -17,7 +17,7 @@ from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
-from calib.numerics.estimate import Estimate, unpaired_difference
+from calib.numerics.intervals import Estimate, unpaired_difference
 from calib.text import numbers_of, quoted
 
 # Figure 2 of the paper shows these two beside the calibrated scores.

@@ -10,9 +10,9 @@ from scipy.special import expit
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
-from calib.numerics.clusters import mean_design_effects
-from calib.numerics.digits import beyond
 from calib.numerics.few_cells import bucket_means, bucket_starts
+from calib.numerics.resampling import mean_design_effects
+from calib.numerics.score_grid import beyond
 from calib.numerics.transforms import safe_logit
 from calib.text import number, percent
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import (
+from calib.crossfit.cross_fitted import (
     CLEAR_GAIN,
     MAIN_WEIGHT,
     MANY_ROWS,
@@ -23,8 +23,8 @@ from calib.data.strict_json import added
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
-from calib.numerics.digits import written
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
+from calib.numerics.score_grid import written
 from calib.text import (
     adding_up,
     day_words,

@@ -22,9 +22,8 @@ from calib.analysis.summary import names_of, summarize, table_columns, warnings_
 from calib.analysis.verdict import SIGNIFICANCE, adjusted
 from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.calibrators.stack import Stack
-from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted, by_loss, choose, in_order, losses
 from calib.crossfit.epsilon import rows_outside
-from calib.crossfit.estimates import by_loss, choose, in_order, losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
@@ -32,9 +31,9 @@ from calib.curves.functions import compact_logit_curve
 from calib.data.base import Data, check_data
 from calib.data.progress import Progress, no_progress
 from calib.metrics.proper import row_log_loss
-from calib.numerics.digits import ranges
-from calib.numerics.estimate import Estimate
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import single_thread
+from calib.numerics.intervals import Estimate
+from calib.numerics.score_grid import ranges
 from calib.numerics.transforms import automatic_epsilon
 
 Value = TypeVar("Value")

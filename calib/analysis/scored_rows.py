@@ -8,7 +8,7 @@ import pandas as pd
 from calib.analysis.analysis import LiveAnalysis
 from calib.calibrators import Calibrator
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.methods import create
+from calib.crossfit.matrix import create
 from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView

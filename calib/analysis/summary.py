@@ -11,19 +11,18 @@ import numpy as np
 from calib.analysis.analysis import Column, DataSummary
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.calibrators.falls import largest_fall
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import LOSSES
+from calib.crossfit.cross_fitted import LOSSES, CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.data.cells import REVERSED, ScoreCells
-from calib.data.remark import Remark
+from calib.data.origin import Remark
 from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
 from calib.metrics.proper import log_loss_range
 from calib.numerics.arrays import FloatArray
-from calib.numerics.digits import middles, written
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
+from calib.numerics.score_grid import middles, written
 from calib.text import decimals, joined, number, percent, plural, significant
 
 

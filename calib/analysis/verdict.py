@@ -22,11 +22,10 @@ from calib.metrics.cumulative import cumulative_tests
 from calib.metrics.goodness_of_fit import groups_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.arrays import FloatArray
-from calib.numerics.calibrated_null import few_scores, simulated_noise
-from calib.numerics.digits import written
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import holm
+from calib.numerics.intervals import Estimate, holm
 from calib.numerics.logistic import LogisticFit
+from calib.numerics.poisson_binomial import few_scores, simulated_noise
+from calib.numerics.score_grid import written
 from calib.text import number, p_value, percent, plural, shortened
 from calib.uncertainty import fit_line
 

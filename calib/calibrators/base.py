@@ -25,11 +25,9 @@ from calib.data.checks import (
     check_weights,
     effective_weights,
 )
-from calib.numerics.argument_kinds import check_kinds
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, check_kinds, single_thread
 from calib.numerics.class_scores import binary_problem, lowest_logarithm
-from calib.numerics.digits import middles, written
-from calib.numerics.threads import single_thread
+from calib.numerics.score_grid import middles, written
 from calib.numerics.transforms import EpsilonRule
 
 LARGEST_LOG_ODDS = 1e100  # Their products with slopes are finite.

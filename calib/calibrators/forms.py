@@ -1,7 +1,7 @@
 """Forms: fitted calibrators as data. There are a few kinds of functions.
 
 `Calibrator.to_map` returns a form. `predict` evaluates it on arrays; an export evaluates the same
-form on text (calib/exports/formula.py) or on tensors of ONNX.
+form on text (calib/exports/document.py) or on tensors of ONNX.
 """
 
 from __future__ import annotations

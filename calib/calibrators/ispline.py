@@ -13,8 +13,8 @@ from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantiles
-from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
 from calib.numerics.few_cells import into_buckets
+from calib.numerics.logistic import fit_bounded, log_loss, squared_error
 from calib.numerics.splines import constant_beyond, of_bspline
 from calib.numerics.transforms import automatic_epsilon, compact_logit, sigmoid
 

@@ -13,9 +13,9 @@ from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
-from calib.numerics.bounded_newton import Loss, fit_bounded
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.isotonic import pool_adjacent_violators, shrink_certain
+from calib.numerics.logistic import Loss, fit_bounded
 from calib.numerics.splines import lines
 
 MIN_PROBABILITY = 1e-12  # The log loss of a lower probability is mostly rounding error.

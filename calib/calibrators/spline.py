@@ -10,7 +10,7 @@ from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.bounded_newton import increasing_coefficients
+from calib.numerics.logistic import increasing_coefficients
 from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic, left_out
 from calib.numerics.smoothed_rate import (
     MIN_AXIS_LENGTH,

@@ -13,7 +13,7 @@ from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import into_buckets
-from calib.numerics.ridge import choose_ridge
+from calib.numerics.penalized_logistic import choose_ridge
 from calib.numerics.smoothed_rate import MIN_AXIS_LENGTH
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.transforms import EpsilonRule, automatic_epsilon, check_epsilon

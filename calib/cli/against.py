@@ -10,7 +10,7 @@ from pathlib import Path
 from calib.analysis import Analysis, Column
 from calib.cli import options
 from calib.cli.streams import tell
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.reports.comparison.changes import MetricChange, metric_change
 from calib.text import level, significant
 

@@ -16,7 +16,7 @@ from calib.cli.predictions import with_options
 from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
 from calib.loading.problems import InputError
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.reports.render.files import to_csv, write_whole
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from calib.cli.options import DATA, SAMPLE, option_of
 from calib.cli.streams import tell
-from calib.data.adding import add_counts
 from calib.data.aggregate import Aggregate
+from calib.data.aggregating import add_counts
 from calib.data.base import Data
 from calib.data.origin import read_because
 from calib.data.predictions import Predictions

@@ -13,9 +13,8 @@ from calib.calibrators.stack import Stack
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import cells_outside_folds, n_positive, split_into_folds
-from calib.crossfit.matrix import fit_matrix
+from calib.crossfit.matrix import create, fit_all, fit_matrix, merged, still_valid
 from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
-from calib.crossfit.methods import create, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings, with_view
 from calib.data.base import Data
 from calib.data.cells import ScoreCells
@@ -24,10 +23,9 @@ from calib.data.predictions import rows_of
 from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics.resolution import resolutions
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.threads import over_cores
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, over_cores
 from calib.uncertainty import FoldScores, replicate, replicate_clusters, resample_rows
-from calib.uncertainty.rows import N_REPLICATES
+from calib.uncertainty.replicates import N_REPLICATES
 
 
 def cross_fit(

@@ -1,26 +1,112 @@
-"""Cross-fitting of multiclass calibrators."""
+"""Cross-fitting of multiclass calibrators, and the methods of the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from calib.calibrators import CALIBRATORS, MatrixCalibrator
+from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator, calibrator
+from calib.calibrators.one_vs_rest import OneVsRest, multiclass_calibrator
 from calib.crossfit.folds import matrix_folds
-from calib.crossfit.methods import create_multiclass, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView, ScoreMatrix, check_view
 from calib.metrics.by_class import Classwise, class_table
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Locked,
+    canonical_order,
+    row_words,
+)
 from calib.numerics.class_scores import binary_problem
-from calib.numerics.sorting import canonical_order, row_words
+from calib.text import without_arrays
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
+Result = TypeVar("Result")
+
+
+def create(key: str, settings: Settings) -> Calibrator:
+    """Make an unfitted calibrator with the parameters from the settings.
+
+    Raises ValueError if the method calibrates only matrices.
+    """
+    return _with_settings(calibrator(key), settings)
+
+
+def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
+    made = multiclass_calibrator(key)
+    if type(made) is OneVsRest:
+        return OneVsRest(create(key, settings))
+    return _with_settings(made, settings)
+
+
+def _with_settings(estimator: Estimator, settings: Settings) -> Estimator:
+    values = {
+        "epsilon": settings.epsilon,
+        "epsilon_rule": settings.epsilon_rule,
+        "random_state": settings.seed,
+    }
+    parameters = estimator.get_params()
+    estimator.set_params(**{name: value for name, value in values.items() if name in parameters})
+    return estimator
+
+
+def still_valid(
+    old: Settings,
+    fitted: Iterable[str],
+    settings: Settings,
+    make: Callable[[str, Settings], BaseEstimator],
+    folds_by: tuple[str, ...] = ("n_folds", "seed"),
+) -> set[str]:
+    """Methods whose parameters and folds equal those of an earlier fit with other settings.
+
+    `folds_by` are the settings that determine which rows are fitted together.
+    """
+    if any(getattr(old, name) != getattr(settings, name) for name in folds_by):
+        return set()
+    # A method that calibrates only matrices cannot be made for scores.
+    keys = [k for k in fitted if make is create_multiclass or CALIBRATORS[k].create is not None]
+    return {k for k in keys if _parameters(make(k, old)) == _parameters(make(k, settings))}
+
+
+def _parameters(estimator: BaseEstimator) -> dict[str, Any]:
+    """All parameters, including those of nested estimators, because estimators compare by id."""
+    parameters = estimator.get_params()
+    return {
+        name: value for name, value in parameters.items() if not isinstance(value, BaseEstimator)
+    }
+
+
+def merged(
+    settings: Settings, fresh: Mapping[str, Result], earlier: Mapping[str, Result]
+) -> dict[str, Result]:
+    """Join two mappings by method, in the order of the settings."""
+    both = {**earlier, **fresh}
+    return {key: both[key] for key in settings.methods if key in both}
+
+
+def fit_all(
+    methods: tuple[str, ...], fit: Callable[[str], Result], *, matrix: bool
+) -> tuple[dict[str, Result], dict[str, str]]:
+    """Fitted calibrators by key, and the reasons why others could not be fitted."""
+    calibrators, failures = {}, {}
+    for key in methods:
+        try:
+            calibrators[key] = fit(key)
+        except ValueError as error:
+            label = CALIBRATORS[key].words(matrix=matrix)[0]
+            failures[key] = f"{label} could not be fitted: {without_arrays(str(error))}"
+    return calibrators, failures
+
 
 Number = TypeVar("Number", bound=np.generic)
 # The calibrators of all folds are compared on at most this many rows: a mean over 1,000 rows is

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import (
+from calib.crossfit.cross_fitted import (
     CLEAR_GAIN,
     MethodMetrics,
     by_loss,
@@ -30,7 +30,7 @@ from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix
 from calib.metrics.by_class import Classwise, class_table
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.numerics.transforms import MACHINE_EPSILON
 from calib.text import number, plural
 from calib.uncertainty import fold_variance

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked, arrays_of, thin_indices
-from calib.numerics.calibrated_null import (
+from calib.numerics.poisson_binomial import (
     few_scores,
     null_standard_deviation,
     simulated_differences,

@@ -20,20 +20,27 @@ from calib.data import aggregate_file
 from calib.data.base import Data
 from calib.data.counted import CountedRows
 from calib.data.file_options import Columns, Transform
-from calib.data.origin import Origin
-from calib.data.remark import Remark
-from calib.data.slicing import MISSING, Slicing
-from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
+from calib.data.origin import Origin, Remark
+from calib.data.slicing import (
+    MISSING,
+    NONE,
+    Part,
+    Slicing,
+    Strata,
+    crossed_name,
+    crossing_of,
+    joined_strata,
+)
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray, Locked, arrays_of
-from calib.numerics.cell_table import (
+from calib.numerics.cells import (
     MAX_CELLS,
     MAX_EXACT_SCORES,
     CellTable,
     add_tables,
     cell_scores,
 )
-from calib.numerics.digits import step_of
+from calib.numerics.score_grid import step_of
 from calib.text import quoted
 
 
@@ -82,8 +89,8 @@ class Aggregate(Data):
         A saved file and a sum of aggregates have none.
     steps : mapping of str to float
         The step of which all scores of a model are multiples, by model; see
-        `calib.numerics.digits`. Models of full precision have no entry, and counts that were saved
-        by version 0.1 have none at all. By default the steps are found.
+        `calib.numerics.score_grid`. Models of full precision have no entry, and counts that were
+        saved by version 0.1 have none at all. By default the steps are found.
     """
 
     has_rows: ClassVar[bool] = False

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from calib.data.file_options import Transform
-from calib.data.strata import Part, Strata
+from calib.data.slicing import Part, Strata
 from calib.data.strict_json import Reader, loads
 from calib.data.views import parse_view
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import CellTable
+from calib.numerics.cells import CellTable
 
 SCHEMA_VERSION = 1
 METADATA_KEY = b"calib.aggregate"

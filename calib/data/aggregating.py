@@ -1,10 +1,11 @@
-"""From rows to an Aggregate: one pass over all rows, and one for each column."""
+"""From rows to an Aggregate, and the sum of Aggregates of disjoint rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,21 @@ from calib.data.aggregate import Aggregate
 from calib.data.base import Data, check_data
 from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions, rows_of
-from calib.data.slicing import MAX_VALUES, days_or_values, singles_and_pairs, slice_by, too_many
-from calib.data.strata import NONE, Part, Strata, crossed_name, joined_strata
+from calib.data.slicing import (
+    MAX_VALUES,
+    NONE,
+    Part,
+    Strata,
+    crossed_name,
+    days_or_values,
+    joined_strata,
+    singles_and_pairs,
+    slice_by,
+    too_many,
+)
 from calib.data.views import BinaryView
-from calib.numerics.arrays import IntArray
-from calib.numerics.cell_table import (
+from calib.numerics.arrays import FloatArray, IntArray, canonical_order, run_starts
+from calib.numerics.cells import (
     MAX_EXACT_SCORES,
     CellTable,
     count_rows,
@@ -25,7 +36,7 @@ from calib.numerics.cell_table import (
     join_tables,
     merge_entries,
 )
-from calib.numerics.sorting import canonical_order
+from calib.text import count
 
 
 def aggregate(
@@ -279,3 +290,106 @@ def _number(keys: list[IntArray]) -> tuple[IntArray | None, IntArray]:
         code = code * (int(other.max()) + 1) + other
     _, firsts, stratum = np.unique(code, return_index=True, return_inverse=True)
     return stratum.astype(np.int64), firsts
+
+
+# A file of scores with fewer digits must be recognised as the same rows.
+DIGITS = 6
+# A file that was written with fewer digits has scores that differ by less.
+MAX_DISTANCE_OF_EQUAL_SCORES = 1e-9
+# If scores and outcomes are mostly distinct, two samples share at most about 60% of them by chance.
+MAX_SHARE_OF_EQUAL_ROWS = 0.9
+MAX_ROWS_PER_SCORE = 1.5
+# Up to this number of counts, the name of the sum contains all names.
+MAX_LISTED_NAMES = 3
+
+
+def add_counts(counts: Mapping[str, Aggregate]) -> Aggregate:
+    """The sum of the counts of disjoint rows.
+
+    Parameters
+    ----------
+    counts : mapping of str to Aggregate
+        Counts of one model by name, for example the name of the file; names are used in messages.
+
+    Raises
+    ------
+    ValueError
+        If two are of the same data, in any order and with scores of fewer digits, or nearly all
+        their scores are the same; if only some have weights; or if they cannot be added.
+
+    Examples
+    --------
+    >>> from calib.data.aggregating import aggregate
+    >>> from calib.data.predictions import Predictions
+    >>> def counted(scores):
+    ...     return aggregate(Predictions.from_arrays([0, 1], scores))
+    >>> add_counts({"a": counted([0.2, 0.7]), "b": counted([0.3, 0.7])}).frame()["rows"].tolist()
+    [1, 1, 2]
+    >>> add_counts({"a": counted([0.2, 0.7]), "b": counted([0.2, 0.7])})
+    Traceback (most recent call last):
+    ...
+    ValueError: a and b are of the same data, so rows would count twice. Leave one out.
+    """
+    (first, whole), *others = counts.items()
+    for name, other in others:
+        if whole.weighted != other.weighted:
+            weighted, unweighted = (first, name) if whole.weighted else (name, first)
+            raise ValueError(
+                f"Counts that are added must all have row weights, or none: {weighted} has, and "
+                f"{unweighted} has not."
+            )
+    _check_disjoint(counts)
+    for name, other in others:
+        try:
+            whole = whole + other
+        except ValueError as error:
+            raise ValueError(f"{first} and {name} cannot be added. {error}") from error
+    names = list(dict.fromkeys(one.name for one in counts.values()))
+    rest = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return replace(whole, name=" + ".join(names[:MAX_LISTED_NAMES]) + rest)
+
+
+def _check_disjoint(counts: Mapping[str, Aggregate]) -> None:
+    entries = {name: one.rows().entries for name, one in counts.items()}
+    rounded = {name: _rounded(rows) for name, rows in entries.items()}
+    exact = (name for name, one in counts.items() if one.exact)
+    distinct = {name: _mostly_distinct(entries[name]) for name in exact}
+    for one, other in combinations(counts, 2):
+        same = set(counts[one].sources) & set(counts[other].sources)
+        alike = np.array_equal(rounded[one], rounded[other])
+        if same or alike:
+            reason = "of the same data" if same else "of the same scores and outcomes"
+            raise ValueError(
+                f"{one} and {other} are {reason}, so rows would count twice. Leave one out."
+            )
+        fewer, more = sorted((distinct.get(name, np.empty(0)) for name in (one, other)), key=len)
+        n_shared = _n_shared(fewer, more) if len(fewer) else 0
+        if n_shared > MAX_SHARE_OF_EQUAL_ROWS * len(fewer):
+            raise ValueError(
+                f"{one} and {other} share {count(n_shared)} of {count(len(fewer))} scores with "
+                "their outcomes, so rows would count twice. Add counts of different rows."
+            )
+
+
+def _rounded(rows: BinaryView) -> FloatArray:
+    """Rounded scores, and the shares of rows, weights and positive weights that have them."""
+    cells = rows.cells()
+    score = np.round(cells.score, DIGITS) + 0.0
+    starts = run_starts(score)
+    sums = (
+        np.add.reduceat(values, starts) for values in (cells.rows, cells.weight, cells.positive)
+    )
+    return np.array([score[starts], *(np.round(total / total.sum(), 9) for total in sums)])
+
+
+def _mostly_distinct(rows: BinaryView) -> FloatArray:
+    """Pairs of score and outcome as numbers; none if many rows have the same pair."""
+    pairs = np.unique(rows.score + 2.0 * rows.outcome)  # Scores are at most 1.
+    return pairs if rows.n_rows <= MAX_ROWS_PER_SCORE * len(pairs) else np.empty(0)
+
+
+def _n_shared(fewer: FloatArray, more: FloatArray) -> int:
+    after = np.searchsorted(more, fewer)
+    beside = (more[np.clip(at, 0, len(more) - 1)] for at in (after - 1, after))
+    near = [np.abs(neighbour - fewer) < MAX_DISTANCE_OF_EQUAL_SCORES for neighbour in beside]
+    return int(np.any(near, axis=0).sum())

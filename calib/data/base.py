@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from calib.data.counted import CountedRows
-from calib.data.origin import Origin, read_as
-from calib.data.remark import Remark
+from calib.data.origin import Origin, Remark, read_as
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 

@@ -12,14 +12,19 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.data.checks import check_outcomes, check_same_length, check_scores, check_weights
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    increasing_order,
+    run_starts,
+    sort_labelled,
+)
 from calib.numerics.binning import equal_weights
-from calib.numerics.cell_table import MAX_CELLS
-from calib.numerics.cells import Cells
-from calib.numerics.clusters import curve_design_effect
+from calib.numerics.cells import MAX_CELLS, Cells
 from calib.numerics.few_cells import bucket_means
+from calib.numerics.resampling import curve_design_effect
 from calib.numerics.score_grid import grid_keys
-from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 # The sentences about reversed scores begin with these words, in warnings and in problems.
 REVERSED = "Positive rows have lower scores"
@@ -50,7 +55,7 @@ class ScoreCells(Cells):
     step : float
         If scores are written with few digits, the step of which all are multiples, else 0. Each
         stands for the values within half a step, and 0 and 1 are read as the middle of theirs
-        (`calib.numerics.digits`). Tests reject only if they would for every such value.
+        (`calib.numerics.score_grid`). Tests reject only if they would for every such value.
 
     Examples
     --------

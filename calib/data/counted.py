@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.views import BinaryView
-from calib.numerics.arrays import FloatArray, IntArray, Locked
-from calib.numerics.cell_table import (
+from calib.numerics.arrays import FloatArray, IntArray, Locked, canonical_order
+from calib.numerics.cells import (
     KEYS_PER_CELL,
     MAX_CELLS,
     CellTable,
@@ -19,7 +19,6 @@ from calib.numerics.cell_table import (
     count_rows,
 )
 from calib.numerics.score_grid import KEY_OF_ONE, KEY_OF_ZERO, grid_keys, refined_keys
-from calib.numerics.sorting import canonical_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +70,7 @@ class CountedRows(Locked):
     cell : ndarray of int, shape (e,), or None
         Position in `keys` of each entry. None if entries are rows.
     keys : ndarray of int, shape (k,), or None
-        Increasing keys of the cells, see `calib.numerics.cell_table.CellTable`.
+        Increasing keys of the cells, see `calib.numerics.cells.CellTable`.
     exact : bool
         Whether each cell is one score.
     entry : ndarray of int, shape (n,), or None

@@ -1,4 +1,4 @@
-"""Origin: the file from which rows were read, and how it was read."""
+"""Origin: the file from which rows were read, how it was read, and remarks about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.file_options import Columns, FileFormat
-from calib.data.remark import Remark
+
+
+class Remark(str):
+    """A sentence and its code, such as "swapped". A sentence that a report keeps has no code.
+
+    >>> remark = Remark("2 rows are repeated.", "repeated-rows")
+    >>> remark, code_of(remark), code_of("2 rows are repeated.")
+    ('2 rows are repeated.', 'repeated-rows', '')
+    """
+
+    code: str
+
+    def __new__(cls, sentence: str, code: str = "") -> Remark:
+        """Make a remark; a copy gets the code of the original from its attributes."""
+        remark = super().__new__(cls, sentence)
+        remark.code = code
+        return remark
+
+
+def code_of(sentence: str) -> str:
+    """The code of a sentence, or "" if it has none."""
+    return getattr(sentence, "code", "")
+
 
 # These arguments say how cells are written or which rows are left out, not what a column means.
 TEXT_ARGUMENTS = {

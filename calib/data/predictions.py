@@ -21,14 +21,13 @@ from calib.data.checks import (
     check_weights,
 )
 from calib.data.counted import CountedRows
-from calib.data.origin import Origin, are_copies
-from calib.data.remark import Remark
+from calib.data.origin import Origin, Remark, are_copies
 from calib.data.slicing import Slicing, slice_by
 from calib.data.views import BinaryView, check_view, default_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem, softmax_of_logits
-from calib.numerics.digits import step_of
-from calib.numerics.far_log_odds import FarLogOdds, probabilities
+from calib.numerics.score_grid import step_of
+from calib.numerics.transforms import FarLogOdds, probabilities
 
 MAX_FOLDS = 100
 # The fields that have one value per row, besides `columns`.

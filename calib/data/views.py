@@ -14,9 +14,8 @@ from calib.data.cells import ScoreCells
 from calib.data.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import leading_classes
-from calib.numerics.digits import middles
-from calib.numerics.far_log_odds import FarLogOdds
-from calib.numerics.transforms import certain_logit
+from calib.numerics.score_grid import middles
+from calib.numerics.transforms import FarLogOdds, certain_logit
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.data.file_options import Transform
 from calib.exports.condition import Condition
-from calib.exports.document import MAX_DEVIATION, ExportedCalibrator
+from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, ExportError, NotExportedError
 from calib.exports.file_formats import TARGETS, Run, choices_for, written
-from calib.exports.form_json import ExportError, NotExportedError
 from calib.exports.from_fitted import describe
 from calib.exports.score_conversion import Conversion
 from calib.exports.sql import DIALECTS

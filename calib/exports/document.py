@@ -1,35 +1,307 @@
-"""The JSON file of a fitted calibrator, from which all other formats are written."""
+"""The JSON file of a fitted calibrator, from which all other formats are written.
+
+Every entry that is read is checked before it is used: a file may come from anywhere.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import reduce
+from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.calibrators import CALIBRATORS
-from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, Share
+from calib.calibrators import CALIBRATORS, forms
+from calib.calibrators.forms import ON_ARRAYS, Form, Operations, RowsForm, Share, Within
 from calib.data import strict_json
 from calib.data.checks import check_score_matrix, check_scores
-from calib.data.strict_json import short
+from calib.data.strict_json import Reader, is_written, short
 from calib.distribution import __version__
-from calib.exports.form_json import (
-    ExportError,
-    FormReader,
-    Json,
-    NotExportedError,
-    check_classes,
-    encode,
-)
-from calib.exports.formula import formula_of
 from calib.exports.score_conversion import Conversion
-from calib.numerics.arrays import FloatArray
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import FloatArray, single_thread
+from calib.numerics.splines import Pieces
+
+Json = dict[str, Any]
+FORMS: tuple[type[Form], ...] = (
+    *(forms.Identity, forms.Clipped, forms.OddsDivided, forms.SigmoidOfFeatures),
+    *(forms.Piecewise, forms.BetweenTwo, forms.Drift, forms.Blend, forms.Within),
+)
+ROWS_FORMS: tuple[type[RowsForm], ...] = (
+    *(forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.SoftmaxAfterTemperature),
+    forms.EachClass,
+)
+# Files name the class of a form by its kind.
+KINDS: Mapping[type, Mapping[str, type]] = {
+    Form: {form.kind: form for form in FORMS},
+    RowsForm: {form.kind: form for form in ROWS_FORMS},
+}
+
+
+class ExportError(ValueError):
+    """An exported calibrator is not valid. The message says what is wrong."""
+
+
+class NotExportedError(ExportError):
+    """The file is not one that calib exported."""
+
+
+def encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [encode(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    if not is_dataclass(value):
+        return value
+    kind: Json = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
+    entries = {field: getattr(value, field.name) for field in fields(value)}
+    written = {field: entry for field, entry in entries.items() if is_written(field, entry)}
+    return kind | {field.name: encode(entry) for field, entry in written.items()}
+
+
+class FormReader(Reader):
+    """Reads the file of a calibrator. Its values must be in range and consistent."""
+
+    error = ExportError
+
+    def read(self, kind: Any, data: Any, where: str) -> Any:
+        if get_origin(kind) is Annotated:
+            inner, low, high = get_args(kind)
+            value = self.read(inner, data, where)
+            if not low <= value <= high:
+                raise self.unlike(f"{self.a_number} from {low:g} to {high:g}", data, where)
+            return value
+        if kind in KINDS:
+            data = self.plain(dict, data, where)
+            name = self.choice(tuple(KINDS[kind]), data.get("kind"), f"{where}.kind")
+            kind, data = KINDS[kind][name], {k: v for k, v in data.items() if k != "kind"}
+        if kind is not Any:
+            return super().read(kind, data, where)
+        if isinstance(data, dict | list):
+            raise self.unlike("a plain value", data, where)
+        return data
+
+    def array(self, kind: type[np.generic], data: Any, where: str) -> Any:
+        """A list of numbers, or of lists of them that have one length."""
+        numbers = super().array
+        if not (isinstance(data, list) and data and isinstance(data[0], list)):
+            return numbers(kind, data, where)
+        rows = [numbers(kind, row, f"{where}[{i}]") for i, row in enumerate(data)]
+        if len({len(row) for row in rows}) != 1 or not len(rows[0]):
+            raise ExportError(f"{where} must hold lists of one length.")
+        return np.array(rows)
+
+    def record(self, kind: Any, data: Any, where: str) -> Any:
+        record = super().record(kind, data, where)
+        if wrong := next((words for sound, words in _rules(record) if not sound), ""):
+            raise ExportError(f"{where}.{wrong}.")
+        return record
+
+
+def _rules(record: Any) -> list[tuple[bool, str]]:
+    """Rules for the entries of a record: whether each is met, and its words if it is not."""
+    if isinstance(record, forms.OddsDivided):
+        return [(record.factor > 0.0, "factor must be above 0")]
+    if isinstance(record, forms.Softmax | forms.SoftmaxAfterTemperature):
+        return [(record.lowest > 0.0, "lowest must be above 0")]
+    if isinstance(record, forms.SigmoidOfFeatures):
+        alike = len(record.features) == len(record.coefficients)
+        return [(alike, "features must name one feature per coefficient")]
+    if isinstance(record, forms.Blend):
+        alike = len(record.weights) == len(record.members) > 0
+        # A file could otherwise hold a blend of blends of any depth.
+        flat = not any(isinstance(member, forms.Blend) for member in record.members)
+        return [
+            (alike, "weights must have one number per member"),
+            (flat, "members must not be blends"),
+        ]
+    if isinstance(record, forms.Within):
+        # A file could otherwise hold forms within forms of any depth.
+        return [
+            (record.low <= record.high, "low must be at most high"),
+            (not isinstance(record.inner, forms.Within), "inner must not be of this kind"),
+        ]
+    if isinstance(record, forms.Axis):
+        inside = record.scale == "score" or 0.0 < record.low <= record.high < 1.0
+        even = record.scale != "compact_logit" or (
+            record.low < 0.5 and record.high == 1.0 - record.low
+        )
+        return [
+            (inside, "low and high must fulfil 0 < low <= high < 1"),
+            (even, "high must be 1 - low, and low below 0.5"),
+        ]
+    if isinstance(record, Pieces):
+        flat = record.edges.ndim == 1 and not (np.diff(record.edges) < 0.0).any()
+        n, powers = len(record.edges) + 1, record.coefficients.shape
+        return [
+            (flat, "edges must be a list that does not decrease"),
+            (record.centers.shape == (n,), f"centers must be {n}, one more than edges"),
+            (len(powers) == 2 and powers[0] == n, f"coefficients must be a list of {n} lists"),
+            (powers[-1] <= 4, "coefficients must be at most cubic"),
+        ]
+    return []
+
+
+def check_classes(form: RowsForm, n: int) -> None:
+    """Refuse a form that is not of as many classes as the file names."""
+    if isinstance(form, forms.EachClass) and len(form.classes) != n:
+        raise ExportError(f"form.classes must be a list of {n} forms.")
+    linear = (forms.Softmax, forms.SoftmaxAfterTemperature)
+    if isinstance(form, linear) and {*form.weights.shape, *form.intercepts.shape} != {n}:
+        raise ExportError(f"form.weights and form.intercepts must be of {n} classes.")
+
+
+# An expression has the rank of its last operation; higher ranks bind more tightly.
+CHOICE, COMPARISON, SUM, PRODUCT, ATOM = range(5)
+# Entries of lists are variables too, and names in the quotes of a database.
+VARIABLE = re.compile(r"""["`\[]?[A-Za-z_]\w*["`\]]?(\[\d+\])?""")
+MAX_POWER = 700.0  # Beyond it e^x overflows, and e^-x becomes 0.
+
+
+def _operation(sign: str, rank: int, *, swapped: bool = False) -> Callable[..., Text]:
+    def write(this: Text, other: Text | float) -> Text:
+        operand = other if isinstance(other, Text) else this.language.constant(other)
+        left, right = (operand, this) if swapped else (this, operand)
+        symbol, last = sign, right.text
+        if right.rank <= rank:
+            last = f"({last})"
+        elif last.startswith("-") and sign in "+-":
+            symbol, last = "-" if sign == "+" else "+", last[1:]
+        elif last.startswith("-"):
+            last = f"({last})"
+        first = f"({left.text})" if left.rank < rank else left.text
+        return Text(f"{first} {symbol} {last}", rank, this.language)
+
+    return write
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """An expression of a language."""
+
+    text: str
+    rank: int
+    language: Language
+
+    __add__, __radd__ = _operation("+", SUM), _operation("+", SUM, swapped=True)
+    __sub__, __rsub__ = _operation("-", SUM), _operation("-", SUM, swapped=True)
+    __mul__, __rmul__ = _operation("*", PRODUCT), _operation("*", PRODUCT, swapped=True)
+    __truediv__, __rtruediv__ = _operation("/", PRODUCT), _operation("/", PRODUCT, swapped=True)
+    __lt__, __gt__ = _operation("<", COMPARISON), _operation(">", COMPARISON)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Language(Operations):
+    """Operations on text. A subclass has the names, choices and functions of its language."""
+
+    log_name: ClassVar[str]
+    exp_name: ClassVar[str]
+    greatest_name: ClassVar[str]
+
+    def atom(self, text: str) -> Text:
+        return Text(text, ATOM, self)
+
+    def let(self, name: str, *columns: Text) -> Sequence[Text]:
+        if all(VARIABLE.fullmatch(column.text) for column in columns):
+            return columns
+        return self.assign(name, columns)
+
+    def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+        """Give names to expressions, so that they are computed once."""
+        raise NotImplementedError
+
+    def constant(self, value: float) -> Text:
+        """A whole number of a formula, such as the 1 in 1 - s, or a fitted number."""
+        return self.atom(str(value) if isinstance(value, int) else self.number(value))
+
+    def number(self, value: float) -> str:
+        """A fitted number, which reads back as the same float."""
+        return repr(value)
+
+    def largest(self, columns: Sequence[Text]) -> Text:
+        return self.atom(f"{self.greatest_name}({', '.join(map(str, columns))})")
+
+    def log(self, x: Text) -> Text:
+        return self.atom(f"{self.log_name}({x})")
+
+    def logit(self, x: Text) -> Text:
+        return self.log(x / (1 - x))
+
+    def exp(self, x: Text) -> Text:
+        return self.atom(f"{self.exp_name}({x})")
+
+    def sigmoid(self, x: Text, bound: float) -> Text:
+        if bound > MAX_POWER:
+            (x,) = self.let("x", x)
+            (x,) = self.let("x", self.clip(x, -MAX_POWER, MAX_POWER))
+        negative = f"-{x}" if x.rank == ATOM else f"-({x})"
+        return 1 / (1 + self.atom(f"{self.exp_name}({negative})"))
+
+
+def polynomial(powers: Sequence[Text], z: Text) -> Text:
+    """Horner's rule; constant term first."""
+    return reduce(lambda value, power: value * z + power, reversed(powers))
+
+
+class Notation(Language):
+    """A formula for a person: five digits, and a name for each curve of pieces."""
+
+    log_name, exp_name, greatest_name = "ln", "exp", "max"
+
+    def __init__(self) -> None:
+        self.curves: list[str] = []
+
+    def let(self, name: str, *columns: Text) -> Sequence[Text]:  # noqa: ARG002
+        return columns
+
+    def number(self, value: float) -> str:
+        text = f"{value:.5g}"
+        return f"{value:.15g}" if text == "1" else text  # A bound such as 0.999999 is not 1.
+
+    def clip(self, x: Text, low: float, high: float) -> Text:
+        return self.atom(f"min(max({x}, {self.constant(low)}), {self.constant(high)})")
+
+    def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
+        first, last = (e if isinstance(e, Text) else self.constant(e) for e in (yes, no))
+        return self.atom(f"({first} if {condition} else {last})")
+
+    def logit(self, x: Text) -> Text:
+        return self.atom(f"logit({x})")
+
+    def sigmoid(self, x: Text, bound: float) -> Text:  # noqa: ARG002
+        return self.atom(f"sigmoid({x})")
+
+    def pieces(self, pieces: Pieces, x: Text) -> Text:
+        n, powers = pieces.coefficients.shape
+        name = f"f{len(self.curves) + 1}"
+        self.curves.append(f"; {name} has {n:,} pieces of degree {powers - 1}")
+        return self.atom(f"{name}({x})")
+
+
+def formula_of(form: Form | RowsForm, n_classes: int) -> str:
+    """The function of a form in a line. It follows from the numbers of the form alone.
+
+    >>> from calib.calibrators.forms import SigmoidOfFeatures
+    >>> formula_of(SigmoidOfFeatures(-1.0, (2.0,), ("logit s",)), 0)
+    'sigmoid(2 logit(s) - 1)'
+    """
+    if isinstance(form, RowsForm):
+        return f"{form.kind.replace('_', ' ')} of {n_classes:,} classes"
+    do = Notation()
+    score = do.atom("s")
+    if isinstance(form, Within):
+        score, form = do.clip(score, *form.ends), form.inner
+    value = form.finish(do, form.of(do, score))
+    return str(value).replace(" * ", " ") + "".join(do.curves)
+
 
 FORMAT, SCHEMA = "calib calibrator", 1
 TESTS = ("scores", "expected")

@@ -24,12 +24,15 @@ from calib.exports.document import (
     SCHEMA,
     VERSION,
     ExportedCalibrator,
+    ExportError,
+    FormReader,
+    Json,
     canonical,
     check_values,
+    encode,
     parse,
     read_entries,
 )
-from calib.exports.form_json import ExportError, FormReader, Json, encode
 from calib.exports.from_fitted import tests_of
 from calib.exports.score_conversion import Conversion
 from calib.exports.sql import DIALECTS, Choices

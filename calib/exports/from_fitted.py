@@ -16,12 +16,11 @@ from calib.calibrators.one_vs_rest import OneVsRest
 from calib.data.file_options import ROW_TRANSFORMS
 from calib.data.origin import conversion_of
 from calib.distribution import __version__
-from calib.exports.comparison_scores import rows_to_test, scores_to_test
-from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
-from calib.exports.form_json import ExportError, Json
+from calib.exports.condition import rows_to_test, scores_to_test
+from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, ExportError, Json, deviation
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
-from calib.numerics.digits import middles
+from calib.numerics.score_grid import middles
 
 if TYPE_CHECKING:
     from calib.analysis import Analysis

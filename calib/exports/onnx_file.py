@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.calibrators.forms import Form, Operations, RowsForm
 from calib.data.checks import ROW_SUM_TOLERANCE
-from calib.exports.form_json import NotExportedError
+from calib.exports.document import NotExportedError
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
-from calib.exports.formula import CHOICE, Language, Text
+from calib.exports.document import CHOICE, Language, Text
 from calib.exports.score_conversion import Conversion
 from calib.exports.sql import Choices
 from calib.numerics.arrays import FloatArray

@@ -14,8 +14,7 @@ import numpy as np
 from calib.calibrators.forms import Form, RowsForm
 from calib.data.strict_json import added
 from calib.exports.condition import Condition
-from calib.exports.form_json import ExportError
-from calib.exports.formula import Language, Text, polynomial
+from calib.exports.document import ExportError, Language, Text, polynomial
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from calib.distribution import __version__
 from calib.exports import onnx_file, sql
-from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
+from calib.exports.document import (
+    MAX_BYTES,
+    ExportedCalibrator,
+    ExportError,
+    NotExportedError,
+    read_document,
+)
 from calib.exports.file_formats import (
     NOTE,
     TARGETS,
@@ -20,7 +26,6 @@ from calib.exports.file_formats import (
     read_note,
     run_at_test_scores,
 )
-from calib.exports.form_json import ExportError, NotExportedError
 from calib.text import significant
 
 

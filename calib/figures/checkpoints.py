@@ -14,7 +14,7 @@ from calib.figures.panels import timeline
 from calib.figures.theme import faded
 from calib.figures.words import counts_of_each, is_share
 from calib.numerics.arrays import FloatArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     escaped,
     level,

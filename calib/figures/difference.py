@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.cross_fitted import MethodMetrics
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, Subject, reference, subject, whiskers

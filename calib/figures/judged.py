@@ -7,7 +7,7 @@ from __future__ import annotations
 from html import escape
 
 from calib.analysis.judge import JudgeNumbers
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     UNKNOWN,
     count,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.cross_fitted import MethodMetrics
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.axes import Scale

@@ -9,8 +9,7 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.clipping import Clipping
-from calib.crossfit.epsilon import EpsilonCurve
+from calib.crossfit.epsilon import Clipping, EpsilonCurve
 from calib.curves.functions import LambdaPath
 from calib.figures.axes import PanelAxis, count_axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw

@@ -30,7 +30,7 @@ from calib.figures.period_words import how_many_periods
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import count, escaped, p_value, percent_with_interval, plural, with_interval
 
 PANEL_HEIGHT, GAP = 120, 30

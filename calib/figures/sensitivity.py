@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.curves.sensitivity import Sensitivity, SensitivityCurve
+from calib.curves.functions import Sensitivity, SensitivityCurve
 from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Line, Subject, area, reference
@@ -37,14 +37,14 @@ def sensitivity_chart(
     ----------
     analysis : Analysis
     sensitivity : Sensitivity
-        Result of `calib.curves.sensitivity.ece_sensitivity` for the same method.
+        Result of `calib.curves.functions.ece_sensitivity` for the same method.
     method : str
         Key of the method.
 
     Examples
     --------
     >>> import calib
-    >>> from calib.curves.sensitivity import ece_sensitivity
+    >>> from calib.curves.functions import ece_sensitivity
     >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
     >>> cells, resamples = analysis.held_out.cells, analysis.held_out.replicates
     >>> found = ece_sensitivity(cells["uncalibrated"], resamples["uncalibrated"])

@@ -10,10 +10,10 @@ import numpy as np
 from calib.analysis.slices import SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
-from calib.data.strata import CROSSED
+from calib.data.slicing import CROSSED
 from calib.figures.words import KS
 from calib.numerics.arrays import IntArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import interval, level, number, p_value, percent, plural, points, shortened
 
 # More slices are sorted by evidence, because the few that matter would be hard to find.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.cross_fitted import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis
 from calib.figures.chart import Chart, chart, draw

@@ -32,7 +32,7 @@ from calib.figures.theme import (
     readable,
 )
 from calib.figures.words import BOLD, unmarked
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import decimals, percent, with_interval
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from calib.analysis.summary import is_error
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.metrics import METRICS
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     between_percents,
     count,

@@ -6,9 +6,8 @@ repair of a problem, and the page calls `assess` again.
 """
 
 from calib.data.file_options import Columns, FileFormat
-from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
-from calib.loading.columns import as_classes, as_labels, folded
+from calib.loading.columns import as_classes, as_labels, as_ranges, folded, from_ranges
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.problems import Choice, InputError, InputWarning, Problem
@@ -28,10 +27,11 @@ __all__ = [
     "Table",
     "as_classes",
     "as_labels",
+    "as_ranges",
     "assess",
-    "column_ranges",
     "folded",
     "for_test_file",
+    "from_ranges",
     "guess",
     "load",
     "load_models",

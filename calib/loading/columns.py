@@ -1,10 +1,11 @@
-"""One column read as numbers or as labels."""
+"""One column read as numbers or as labels, and a short notation for many: "p_0 … p_99", "p_*"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -353,3 +354,38 @@ def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels,
     lookup = np.append(np.where(is_label, np.cumsum(is_label) - 1, -1), -1)
     unknown = (labels.codes >= 0) & (lookup[labels.codes] < 0)
     return Labels(lookup[labels.codes], labels.values[is_label]), unknown
+
+
+TO = "…"
+
+
+def as_ranges(columns: Sequence[str], names: Sequence[str]) -> str:
+    """Columns of a table as ranges of neighbours: "b … d, f"."""
+    place = {name: i for i, name in enumerate(names)}
+    runs: list[list[str]] = []
+    for column in columns:
+        if runs and place.get(column) == place.get(runs[-1][-1], -2) + 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    return ", ".join(f"{run[0]} {TO} {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def from_ranges(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a text means. A part that means none is kept, so that it is reported."""
+    columns: dict[str, None] = {}
+    for part in text.replace("...", TO).split(","):
+        plain = part.strip()
+        if plain:
+            columns |= dict.fromkeys(_part(plain, names))
+    return tuple(columns)
+
+
+def _part(part: str, names: Sequence[str]) -> Sequence[str]:
+    if part in names:
+        return [part]
+    first, to, last = (text.strip() for text in part.partition(TO))
+    if to and first in names and last in names:
+        start, end = sorted((names.index(first), names.index(last)))
+        return names[start : end + 1]
+    return [name for name in names if fnmatchcase(name, part)] or [part]

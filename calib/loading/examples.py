@@ -30,8 +30,7 @@ from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.registry import Registry
-from calib.numerics.arrays import FloatArray
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import FloatArray, single_thread
 from calib.numerics.transforms import sigmoid
 
 __all__ = ["EXAMPLES", "Example"]

@@ -1,8 +1,9 @@
-"""load and load_models: from files to Predictions in one call."""
+"""load and load_models: from files, or two files joined by ids, to Predictions in one call."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,16 +17,113 @@ import pandas as pd
 
 from calib.data.file_options import ColumnOptions, Columns, Decimal, FileFormat, option
 from calib.data.predictions import Predictions
-from calib.loading import column_ranges
+from calib.loading import name_patterns as names
 from calib.loading.building.models import assess, one_model
-from calib.loading.columns import as_labels, class_text
+from calib.loading.columns import as_labels, class_text, from_ranges, label_text
+from calib.loading.guessing.evidence import UNNAMED, Facts, name_rank
 from calib.loading.guessing.roles import guess
-from calib.loading.joining import joined
 from calib.loading.logs import combined
-from calib.loading.problems import InputError, InputWarning, Problem, written_argument
+from calib.loading.name_patterns import plain_name
+from calib.loading.problems import (
+    InputError,
+    InputWarning,
+    Problem,
+    refuse,
+    warning,
+    written_argument,
+)
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
-from calib.numerics.argument_kinds import check_kinds
+from calib.numerics.arrays import check_kinds
+
+
+def joined(tables: Sequence[Table]) -> list[Table]:
+    """The tables; two of which one has outcomes and the other scores become one.
+
+    Raises
+    ------
+    InputError
+        If no row of one file has an id of the other.
+    """
+    if len(tables) != 2 or any(table.log or table.tests is not None for table in tables):
+        return list(tables)
+    for truth, scores in (tables, tables[::-1]):
+        key = _key(truth, scores)
+        if key is None:
+            continue
+        of_truth, of_scores = (Facts(table.frame, set()) for table in (truth, scores))
+        outcomes = [c for c in _truths(of_truth) if of_truth[c].few and of_truth[c].distinct > 1]
+        # Each file has what the other one lacks, and only that.
+        is_truth = {*outcomes} - {*scores.columns} and not _scores(of_truth)
+        decided = [c for c in _truths(of_scores) if of_scores[c].two]
+        if is_truth and {*_scores(of_scores)} - {*truth.columns} and not decided:
+            return [_joined(truth, scores, key)]
+    return list(tables)
+
+
+def _key(first: Table, second: Table) -> str | None:
+    """The column of ids that both tables have, each with one row per id."""
+    shared = [
+        name
+        for name in first.columns
+        if name in second.columns
+        and first.frame[name].is_unique
+        and second.frame[name].is_unique
+        and first.frame[name].dtype.kind != "f"
+    ]
+    ids = [name for name in shared if re.fullmatch(names.ID_NAMES, plain_name(name))]
+    return next(iter([*ids, *shared]), None)
+
+
+def _truths(facts: Facts) -> list[str]:
+    return [
+        c
+        for c in facts.looked_at()
+        if name_rank(c, names.PREDICTED_NAMES) == UNNAMED > name_rank(c, names.OUTCOME_NAMES)
+    ]
+
+
+def _scores(facts: Facts) -> list[str]:
+    return [
+        c
+        for c in facts.looked_at()
+        if facts[c].probability and name_rank(c, names.SCORE_NAMES) < UNNAMED
+    ]
+
+
+def _joined(truth: Table, scores: Table, key: str) -> Table:
+    both = (truth.frame, scores.frame)
+    # One file may have written an id as a number, and the other as text.
+    ids = [pd.Index([label_text(value) for value in frame[key]]) for frame in both]
+    place = ids[0].get_indexer(ids[1])
+    matched = place >= 0
+    count = int(matched.sum())
+    if not count:
+        raise refuse("unmatched", truth=truth.name, scores=scores.name, id=key)
+    new = [name for name in truth.columns if name not in scores.columns]
+    left = scores.frame[matched].reset_index(drop=True)
+    right = truth.frame[new].take(place[matched]).reset_index(drop=True)
+    said = warning(
+        "joined-files",
+        truth=truth.name,
+        scores=scores.name,
+        id=key,
+        n=count,
+        n_scores=len(scores),
+        n_outcomes=len(truth),
+        n_unmatched=len(scores) + len(truth) - 2 * count,
+    )
+    return replace(
+        scores,
+        frame=pd.concat([left, right], axis=1),
+        notes=(*scores.notes, *truth.notes, said),
+        guesses=(*scores.guesses, *truth.guesses),
+        name=f"{scores.name} and {truth.name}",
+        file=f"{scores.file} and {truth.file}",
+        commas=scores.commas or truth.commas,
+        places=None if matched.all() else matched.nonzero()[0],
+    )
+
 
 # `load` and `load_models` issue an InputWarning for these, because another column may have been
 # meant, the time is not used, or rows may have been read as one cell.
@@ -257,7 +355,7 @@ transform='percent'.
                 f"score and class_columns must not both be named, got {options.score!r} and "
                 f"{options.class_columns!r}."
             )
-        columns = column_ranges.read(options.class_columns, table.columns)
+        columns = from_ranges(options.class_columns, table.columns)
         given = replace(given, score=columns)
     if options.model is not None:
         value = as_label_text(options.model_value)

@@ -21,7 +21,7 @@ from calib.loading.checking.inspection import examine, refuse_errors
 from calib.loading.checking.rows import no_times
 from calib.loading.columns import as_labels, as_outcome
 from calib.loading.dates import Times, as_times
-from calib.loading.guessing.facts import POSITIVE_OF_PAIRS
+from calib.loading.guessing.evidence import POSITIVE_OF_PAIRS
 from calib.loading.name_patterns import COMMON_PAIRS
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read

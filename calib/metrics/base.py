@@ -25,9 +25,8 @@ from numpy.typing import ArrayLike
 from calib.data.cells import ScoreCells, check_rows
 from calib.data.registry import Registry
 from calib.data.views import BinaryView, ScoreMatrix
-from calib.numerics.argument_kinds import check_kinds
-from calib.numerics.arrays import BoolArray, FloatArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.arrays import BoolArray, FloatArray, check_kinds
+from calib.numerics.intervals import Estimate
 from calib.uncertainty.bootstrap import Kind
 
 

@@ -19,7 +19,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import quantiles
-from calib.numerics.many_bins import NORMS, Binnings, Prefixes, binned_errors
+from calib.numerics.poisson_binomial import NORMS, Binnings, Prefixes, binned_errors
 
 # Positions in the sorted scores between which the bins lie, or None if a code fails.
 Starts = IntArray | None

@@ -11,8 +11,8 @@ import pandas as pd
 from calib.data.views import ScoreMatrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.binning import edge_ends
-from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
 from calib.numerics.intervals import holm
+from calib.numerics.poisson_binomial import supremum_by_cluster, supremum_survival
 
 # Columns are copied in blocks of this many, because columns of a matrix are slow to read.
 COLUMN_BLOCK = 64
@@ -94,7 +94,7 @@ def _cluster_effect(
 ) -> float:
     """Design effect of the sum of one class: its variance relative to independent rows.
 
-    The formula is that of `calib.numerics.clusters`, which takes several sums at once.
+    The formula is that of `calib.numerics.resampling`, which takes several sums at once.
     """
     if sigma == 0.0:
         return 1.0

@@ -23,21 +23,21 @@ from calib.metrics.goodness_of_fit import (
 from calib.metrics.regression import line_features, line_spreads, line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells, edge_ends
-from calib.numerics.calibrated_null import (
+from calib.numerics.logistic import LogisticFit
+from calib.numerics.poisson_binomial import (
     N_SIMULATED,
     null_standard_deviation,
     range_by_cluster,
     simulated_p,
     supremum_by_cluster,
 )
-from calib.numerics.clusters import (
+from calib.numerics.resampling import (
     ClusterSums,
     DesignEffect,
     cluster_effect,
     design_effect,
     unit_sums,
 )
-from calib.numerics.logistic import LogisticFit
 from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Errors, fit_line
 

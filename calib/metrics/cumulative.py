@@ -10,7 +10,7 @@ import numpy as np
 from calib.data.cells import ScoreCells
 from calib.metrics.base import TestResult, error_metric, error_test, metric
 from calib.numerics.arrays import FloatArray
-from calib.numerics.calibrated_null import (
+from calib.numerics.poisson_binomial import (
     SIMULATED,
     few_scores,
     null_standard_deviation,

@@ -11,10 +11,10 @@ from calib.data.cells import ScoreCells
 from calib.metrics.base import TestResult, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells
-from calib.numerics.calibrated_null import N_SIMULATED, SIMULATED, simulated_p
-from calib.numerics.digits import beyond
 from calib.numerics.few_cells import bucket_means, bucket_starts
+from calib.numerics.poisson_binomial import N_SIMULATED, SIMULATED, simulated_p
 from calib.numerics.resampling import draw_noise
+from calib.numerics.score_grid import beyond
 
 ROUNDING = 1e-12  # Smaller sums over bins are rounding errors.
 MIN_GROUP_VARIANCE = 5.0  # Cochran's rule is applied to the variance of a group.

@@ -12,10 +12,9 @@ from scipy.special import stdtrit
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics.base import metric
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, increasing_order, run_starts
 from calib.numerics.intervals import normal_quantile, upper_end
-from calib.numerics.sorting import increasing_order, run_starts
+from calib.numerics.resampling import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.uncertainty import Estimate
 
 

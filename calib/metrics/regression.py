@@ -15,9 +15,9 @@ from calib.metrics.goodness_of_fit import all_certain
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
-from calib.numerics.clusters import design_effect
 from calib.numerics.intervals import best_intercept, normal_quantile
 from calib.numerics.logistic import LogisticFit
+from calib.numerics.resampling import design_effect
 from calib.numerics.transforms import certain_logit
 from calib.text import plural
 from calib.uncertainty import fit_line

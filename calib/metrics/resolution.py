@@ -7,8 +7,14 @@ import numpy as np
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics.proper import row_brier, row_log_loss
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
-from calib.numerics.sorting import increasing_order, run_starts
+from calib.numerics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    chunks,
+    increasing_order,
+    run_starts,
+)
 
 # The temporaries of this number of entries stay in the processor's second cache.
 CHUNK_ENTRIES = 1 << 14

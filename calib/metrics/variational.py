@@ -11,13 +11,10 @@ import numpy as np
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics.base import VariationalError, metric
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.clusters import unit_sums
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import mean_interval, normal_quantile
+from calib.numerics.arrays import FloatArray, IntArray, canonical_order
+from calib.numerics.intervals import Estimate, mean_interval, normal_quantile
 from calib.numerics.isotonic import pool_adjacent_violators
-from calib.numerics.resampling import split_counts
-from calib.numerics.sorting import canonical_order
+from calib.numerics.resampling import split_counts, unit_sums
 
 N_FOLDS = 5
 # The rows of each fold decide about the signs of all others. If scores are calibrated, signs are

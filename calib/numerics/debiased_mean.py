@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import betaincinv, expit, logit, stdtrit
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.clusters import unit_sums
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import normal_quantile, upper_end
+from calib.numerics.intervals import Estimate, normal_quantile, upper_end
+from calib.numerics.resampling import unit_sums
 
 # Student's quantiles need a degree of freedom beyond the line's two parameters.
 MIN_LABELS = 3

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, increasing_order, run_starts, sort_labelled
 from calib.numerics.binning import edge_ends
-from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 N_BUCKETS = 65_536
 

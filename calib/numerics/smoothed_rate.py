@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray, Locked
-from calib.numerics.banded import dense
+from calib.numerics.arrays import FloatArray, IntArray, Locked, single_thread
 from calib.numerics.cells import Cells
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.penalized_logistic import (
@@ -16,8 +15,7 @@ from calib.numerics.penalized_logistic import (
     fit_logistic,
     leave_out,
 )
-from calib.numerics.splines import NaturalSpline, choose_knots
-from calib.numerics.threads import single_thread
+from calib.numerics.splines import NaturalSpline, choose_knots, dense
 from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
 
 # Lambda is relative to the information of the rows times the cubed length of the axis. In steps of

@@ -172,7 +172,7 @@ class Report(Contents, Printable):
         Examples
         --------
         >>> from calib.analysis.judge import judge_rows
-        >>> from calib.loading.judged_example import judged_example
+        >>> from calib.loading.judged_rows import judged_example
         >>> result = judge_rows(judged_example())
         >>> report = Report.from_judge(result, title="Judge, March")
         >>> report.parts.judge.numbers.sentence == result.sentence

@@ -19,7 +19,7 @@ from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.plans import with_advice
 from calib.data.strict_json import short
 from calib.distribution import __version__
-from calib.numerics.cell_table import CellTable, merge_entries
+from calib.numerics.cells import CellTable, merge_entries
 from calib.reports.contents.codec import ReportError, encode
 from calib.reports.contents.counting import entry_table
 from calib.reports.contents.disclosure import aggregated

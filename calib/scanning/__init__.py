@@ -17,10 +17,9 @@ import numpy as np
 from calib.data.aggregate import Aggregate
 from calib.data.cells import ScoreCells
 from calib.data.file_options import ColumnOptions, Columns, option
+from calib.data.origin import Remark
 from calib.data.progress import Progress
-from calib.data.remark import Remark
-from calib.data.slicing import singles_and_pairs
-from calib.data.strata import NONE
+from calib.data.slicing import NONE, singles_and_pairs
 from calib.loading.building.from_rows import column_guess, refused_guess
 from calib.loading.checking.outcomes import class_problems
 from calib.loading.checking.rows import ALL_ROWS
@@ -29,13 +28,11 @@ from calib.loading.loader import mapping_of, takes, with_arguments
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Guess, Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
-from calib.numerics.cell_table import MAX_EXACT_SCORES, CellTable
+from calib.numerics.cells import MAX_EXACT_SCORES, CellTable
 from calib.scanning.cell_queries import CellCounter
 from calib.scanning.fetching import guessed_columns, rows_between, scan_sample
-from calib.scanning.matrix import screen_view
-from calib.scanning.models import count_models
-from calib.scanning.query import scan_sql
-from calib.scanning.query_result import is_result, read_result
+from calib.scanning.matrix import count_models, screen_view
+from calib.scanning.query import is_result, read_result, scan_sql
 from calib.scanning.screening import ScreenedRows, screen, zone_note
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched

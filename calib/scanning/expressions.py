@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calib.data.file_options import ROW_TRANSFORMS, Columns, Transform
 from calib.loading.checking.mapped_rows import DIVISORS
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.cell_table import KEYS_PER_CELL
+from calib.numerics.cells import KEYS_PER_CELL
 from calib.numerics.score_grid import (
     EDGE_ROUNDING,
     GRID_STEPS,

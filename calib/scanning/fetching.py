@@ -16,7 +16,7 @@ from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.loading import load
 from calib.loading.building.from_rows import column_guess
-from calib.loading.guessing.facts import LOOK_ROWS
+from calib.loading.guessing.evidence import LOOK_ROWS
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import raise_and_warn
 from calib.loading.problems import Guess, InputError, refuse

@@ -14,7 +14,7 @@ from calib.loading.reading import apart, reader
 from calib.loading.reading.budget import Budget
 from calib.loading.table import Table
 from calib.scanning import scan
-from calib.scanning.query_result import is_result
+from calib.scanning.query import is_result
 
 
 def read(

@@ -19,11 +19,11 @@ from calib.loading.checking.outcomes import MAX_LABELS, OutcomeFacts, outcome_pr
 from calib.loading.checking.rows import ALL_ROWS, Unusable, unusable_problems
 from calib.loading.checking.scores import Outside, outside_problem
 from calib.loading.columns import Labels, as_outcome
-from calib.loading.guessing.positive_class import positive_of, telling_labels
+from calib.loading.guessing.class_columns import positive_of, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.problems import Problem, error, note, refuse
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.numerics.cell_table import MAX_EXACT_SCORES
+from calib.numerics.cells import MAX_EXACT_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
 
 # Distinct values are first counted among this many rows. If most scores differ, these rows already

@@ -1,17 +1,24 @@
 """Uncertainty: resamples of rows or clusters, and intervals."""
 
-from calib.numerics.estimate import Estimate
-from calib.uncertainty.bootstrap import Bootstrap
-from calib.uncertainty.fold_noise import (
+from calib.numerics.intervals import Estimate
+from calib.uncertainty.bootstrap import (
+    Bootstrap,
     FoldScores,
+    fit_line,
     fold_variance,
     function_error,
     function_interval,
+    slope_estimate,
     unseen_base_rate_variance,
 )
-from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
-from calib.uncertainty.rows import RowResamples, resample_rows
-from calib.uncertainty.slope import fit_line, slope_estimate
+from calib.uncertainty.replicates import (
+    Errors,
+    Replicates,
+    RowResamples,
+    replicate,
+    replicate_clusters,
+    resample_rows,
+)
 
 __all__ = [
     "Bootstrap",

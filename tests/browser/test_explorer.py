@@ -12,8 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from scipy.special import ndtri
 
 import calib
-from calib.curves.bin_tests import bin_tests
-from calib.curves.reliability import reliability_curve
+from calib.curves.reliability import bin_tests, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.figures.explorer import packed, packed_cells, script

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 import calib
 from calib.analysis.judge import judge_rows
-from calib.loading.judged_example import judged_example
+from calib.loading.judged_rows import judged_example
 from tests.browser.actions import upload
 from tests.browser.harness import by_key, visit
 

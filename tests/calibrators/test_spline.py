@@ -12,8 +12,7 @@ from sklearn.metrics import log_loss
 from calib.calibrators.falls import largest_fall
 from calib.calibrators.spline import Spline
 from calib.calibrators.splinecalib import SplineCalib
-from calib.numerics.banded import dense
-from calib.numerics.splines import NaturalSpline
+from calib.numerics.splines import NaturalSpline, dense
 from calib.numerics.transforms import compact_logit
 
 GRID = np.linspace(0.0, 1.0, 1001)

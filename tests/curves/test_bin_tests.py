@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest
 
-from calib.curves.bin_tests import bin_tests
-from calib.curves.reliability import reliability_curve
+from calib.curves.reliability import bin_tests, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.numerics.intervals import binomial_p_value

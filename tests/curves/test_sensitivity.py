@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.curves.sensitivity import ece_sensitivity
+from calib.curves.functions import ece_sensitivity
 from calib.metrics import expected_calibration_error
 
 

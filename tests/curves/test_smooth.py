@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from calib.curves.rate import smooth_curve
 from calib.data.cells import ScoreCells
 from calib.metrics import integrated_calibration_index
-from calib.numerics.banded import dense
 from calib.numerics.smoothed_rate import compact_axis, fit_smooth
+from calib.numerics.splines import dense
 from calib.numerics.transforms import sigmoid
 from tests.rare import rare
 

@@ -10,7 +10,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.figures.live_decisions import decisions_data
 from calib.loading.examples import EXAMPLES
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 METHODS = ("uncalibrated", "dirichlet")
 

@@ -14,13 +14,11 @@ from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, SliceTests, Slicing, slice_gaps, slice_tests
-from calib.crossfit.clipping import compare_clipping
-from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
+from calib.crossfit.epsilon import EPSILONS, EpsilonCurve, compare_clipping
 from calib.crossfit.settings import Settings
-from calib.curves.functions import LambdaPath
+from calib.curves.functions import LambdaPath, ece_sensitivity
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.curves.sensitivity import ece_sensitivity
 from calib.data.predictions import Predictions
 from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart, before_after_panel, class_panel
@@ -37,7 +35,7 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import numbers_of
 
 METHODS = ("uncalibrated", "beta")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.crossfit.clipping import compare_clipping
+from calib.crossfit.epsilon import compare_clipping
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.difference import matrix_difference_chart

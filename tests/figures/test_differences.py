@@ -5,7 +5,7 @@ import pytest
 
 from calib.calibrators import CALIBRATORS
 from calib.figures.difference import difference_chart
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier_score"])

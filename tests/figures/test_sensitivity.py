@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.curves.sensitivity import ece_sensitivity
+from calib.curves.functions import ece_sensitivity
 from calib.figures.sensitivity import sensitivity_chart
 from calib.text import between_percents
 

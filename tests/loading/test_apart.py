@@ -21,7 +21,7 @@ import pytest
 import calib
 from calib.loading import FileFormat, InputError, read
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
-from calib.loading.reading.handover import read_back, write
+from calib.loading.reading.budget import read_back, write
 from calib.loading.table import Table
 from tests.fuzz.seeds import case_of
 from tests.loading.bombs import BOMBS, MB, parquet, zeros

@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.loading import Columns, InputError, assess, guess
-from calib.loading.building.calibrated_file import calibrate_table, with_calibrated
+from calib.loading.building.models import calibrate_table, with_calibrated
 from calib.loading.reading.reader import read
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from calib.loading.column_ranges import read, written
+from calib.loading.columns import read, written
 
 NAMES = ["y", "p_0", "p_1", "p_2", "p_3", "cat", "dog [x]"]
 

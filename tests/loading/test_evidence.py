@@ -12,7 +12,7 @@ import pytest
 
 from calib.data.predictions import Predictions
 from calib.loading import InputError, InputWarning, load, load_models, read
-from calib.loading.guessing.facts import add_up, printed_places
+from calib.loading.guessing.evidence import add_up, printed_places
 from calib.ui.controls.uploaders import repairs
 from calib.ui.session.upload import Upload
 

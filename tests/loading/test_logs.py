@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import calib
 from calib.loading import InputError, read
 from calib.loading.logs import STATED, TOKEN, read_logs, taken
-from calib.loading.logs.json_values import MAX_PATHS, WINDOW_BYTES, Document, key_paths, records
+from calib.loading.logs.rows import MAX_PATHS, WINDOW_BYTES, Document, key_paths, records
 from calib.loading.reading.apart import FileReader
 from calib.loading.reading.budget import Budget
 from tests.loading.logs import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from calib.crossfit.clipping import compare_clipping
+from calib.crossfit.epsilon import compare_clipping
 from calib.crossfit.matrix_comparison import compare_multiclass
 from calib.data.predictions import Predictions
 

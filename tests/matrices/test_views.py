@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from calib.analysis import analyze
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.cross_fitted import mean_estimate
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import ks_error

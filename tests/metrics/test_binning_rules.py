@@ -17,7 +17,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics import expected_calibration_error
 from calib.metrics.binning_rules import CODES, RULES, SKIPS_LAST, SortedScores
-from calib.numerics.many_bins import NORMS
+from calib.numerics.poisson_binomial import NORMS
 from tests.metrics import row_conventions
 
 VALUES = json.loads(Path(__file__).with_name("published_values.json").read_text())

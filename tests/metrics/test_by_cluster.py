@@ -12,7 +12,7 @@ from calib import metrics
 from calib.data.predictions import Predictions
 from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_line, widened_test
 from calib.numerics.binning import bin_cells
-from calib.numerics.calibrated_null import supremum_by_cluster
+from calib.numerics.poisson_binomial import supremum_by_cluster
 from calib.uncertainty import Errors
 from tests.rare import rare
 

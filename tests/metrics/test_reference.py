@@ -21,7 +21,7 @@ from calib.metrics.smooth import (
     smooth_reflected,
     spread_on_grid,
 )
-from calib.numerics.calibrated_null import null_standard_deviation
+from calib.numerics.poisson_binomial import null_standard_deviation
 
 ECE = metrics.expected_calibration_error
 BINARY = ("tiny10", "ties200", "imbalanced2000", "smooth1000")

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import cholesky_banded
 from scipy.sparse import csr_array
 
-from calib.numerics.banded import banded_times, dense, gram_products, inverse_band
+from calib.numerics.splines import banded_times, dense, gram_products, inverse_band
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
+from calib.numerics.logistic import fit_bounded, log_loss, squared_error
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from calib.data.cells import ScoreCells
-from calib.numerics.calibrated_null import (
+from calib.numerics.poisson_binomial import (
     null_standard_deviation,
     range_by_cluster,
     range_survival,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib.data.cells import ScoreCells
-from calib.numerics.calibrated_null import (
+from calib.numerics.poisson_binomial import (
     few_scores,
     null_standard_deviation,
     simulated_differences,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.numerics.cell_table import (
+from calib.numerics.cells import (
     KEYS_PER_CELL,
     MAX_COUNTED_CODES,
     MAX_METRIC_CHANGE,

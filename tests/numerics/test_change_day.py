@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
-from calib.numerics.change_day import day_likelihood
+from calib.numerics.monitoring import day_likelihood
 
 
 def rows(seed: int, shift: float, per_day: int, change: int = 60, days: int = 120):

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 from calib.data.cells import ScoreCells
-from calib.numerics.clusters import (
+from calib.numerics.resampling import (
     BENDS,
     cluster_squares,
     curve_design_effect,

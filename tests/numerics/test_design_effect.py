@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from calib.numerics.clusters import ClusterSums, DesignEffect, design_effect
+from calib.numerics.resampling import ClusterSums, DesignEffect, design_effect
 
 
 def drawn(rng, n_clusters, size, shared):

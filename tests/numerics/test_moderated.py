@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
+from calib.numerics.resampling import cluster_effect, freedom, squared_half_width, unit_sums
 
 
 def test_normal_units_have_a_third_of_their_number():

@@ -5,9 +5,8 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 from scipy.interpolate import CubicSpline, make_smoothing_spline
 
-from calib.numerics.banded import dense
 from calib.numerics.few_cells import into_buckets
-from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
+from calib.numerics.splines import NaturalSpline, choose_knots, dense, truncated_powers
 
 KNOTS = np.array([0.0, 0.1, 0.15, 0.4, 0.8, 0.9, 1.0])
 VALUES = np.array([1.0, -2.0, 0.5, 0.7, 3.0, -1.0, 2.0])

@@ -6,9 +6,8 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calib.numerics.banded import dense
 from calib.numerics.penalized_logistic import PenalizedLogistic, fit_logistic, leave_out
-from calib.numerics.splines import NaturalSpline
+from calib.numerics.splines import NaturalSpline, dense
 
 X = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.65, 0.8, 1.0])
 WEIGHT = np.array([5.0, 9.0, 4.0, 12.0, 7.0, 6.0, 8.0, 3.0])

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from calib.numerics.ridge import choose_ridge
+from calib.numerics.penalized_logistic import choose_ridge
 
 
 def rows(seed=0, n=60):

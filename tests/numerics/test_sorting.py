@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
+from calib.numerics.arrays import increasing_order, run_starts, sort_labelled
 
 SCORES = st.floats(0, 1) | st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e-300])
 

@@ -19,7 +19,7 @@ from calib.analysis.judge import judge_rows
 from calib.calibrators import CALIBRATORS
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
-from calib.loading.judged_example import judged_example
+from calib.loading.judged_rows import judged_example
 from calib.metrics import METRICS
 from calib.text import number, percent, percents
 from calib.ui.pages.gallery import ENTRIES

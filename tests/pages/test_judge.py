@@ -12,8 +12,7 @@ import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
 from calib.loading import read
-from calib.loading.judged_example import judged_example
-from calib.loading.judged_rows import judged_tables
+from calib.loading.judged_rows import judged_example, judged_tables
 from calib.ui.pages.judge import csv_of_next_rows, width_sentence
 from calib.ui.session.judging import Judging
 from calib.ui.session.results import judge_report

@@ -17,7 +17,7 @@ from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.judge import judge_rows
 from calib.cli import main
 from calib.figures.words import metric_text
-from calib.loading.judged_example import judged_example
+from calib.loading.judged_rows import judged_example
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call

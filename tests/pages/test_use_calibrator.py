@@ -9,7 +9,7 @@ import pytest
 
 import calib
 from calib.loading import read
-from calib.loading.building.calibrated_file import calibrate_table
+from calib.loading.building.models import calibrate_table
 from calib.ui.controls import use_calibrator
 from calib.ui.controls.use_calibrator import fitted
 from tests.pages.harness import dropped, press, start

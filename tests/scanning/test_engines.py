@@ -19,9 +19,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 import calib
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import MAX_EXACT_SCORES
+from calib.numerics.cells import MAX_EXACT_SCORES
 from calib.scanning import rows_between
-from calib.scanning.quantiles import quantiles
+from calib.scanning.cell_queries import quantiles
 from calib.scanning.sources import rows_of
 from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.rare import common_first, rare

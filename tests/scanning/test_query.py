@@ -14,7 +14,7 @@ from calib.cli.main import main
 from calib.cli.scan import DIALECTS
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import KEYS_PER_CELL
+from calib.numerics.cells import KEYS_PER_CELL
 from calib.reports import Report
 from calib.scanning.query import COLUMNS, CROSSED, Dialect
 from tests.rare import common_first

@@ -13,7 +13,7 @@ import pytest
 import calib
 from calib.data.aggregate import Aggregate
 from calib.data.file_options import Columns
-from calib.data.remark import code_of
+from calib.data.origin import code_of
 from calib.loading import InputError
 from calib.loading.reading.reader import read
 from tests.assessed import inspect

@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics.by_cluster import RANGE, widened_test
 from calib.metrics.cumulative import kuiper_test
-from calib.numerics.calibrated_null import range_by_cluster, range_survival
+from calib.numerics.poisson_binomial import range_by_cluster, range_survival
 
 
 def made(seed=0, n=6000, shift=1.5, **others):

@@ -25,7 +25,7 @@ from calib.metrics import (
     spiegelhalter_test,
 )
 from calib.metrics.cumulative import ks_error
-from calib.numerics import calibrated_null
+from calib.numerics import poisson_binomial
 from calib.uncertainty import fit_line
 from tests.rare import rare
 
@@ -186,7 +186,7 @@ def test_a_slice_is_simulated_and_its_line_fitted_once(monkeypatch):
 
         monkeypatch.setattr(module, name, count)
 
-    for module in (calibrated_null, goodness_of_fit):
+    for module in (poisson_binomial, goodness_of_fit):
         counted(module, "draw_noise")
     for module in (calib.analysis.groups, calib.analysis.verdict, regression):
         counted(module, "fit_line")

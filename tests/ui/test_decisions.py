@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import between, signed
 from calib.ui.pages.decisions.answer import (
     advice,

@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from calib.numerics.estimate import unpaired_difference
-from calib.numerics.intervals import wilson_interval
+from calib.numerics.intervals import unpaired_difference, wilson_interval
 from calib.uncertainty import Estimate
 
 

@@ -13,8 +13,7 @@ from calib.data.cells import ScoreCells
 from calib.data.counted import Spread
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
-from calib.numerics.argument_kinds import check_kinds
-from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.arrays import FloatArray, IntArray, Locked, check_kinds
 from calib.numerics.binning import equal_weights
 from calib.numerics.certified_error import (
     Certified,

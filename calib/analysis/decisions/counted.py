@@ -10,7 +10,7 @@ import numpy as np
 from calib.analysis.decisions.curves import ErrorShares
 from calib.analysis.decisions.decide import Decision, DecisionTable
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 # Counts have no decimals if their cost differs by at most this share from the exact one.
 MAX_COST_ERROR = 0.01

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 REFERENCE_ROWS = (1_000, 10_000, 100_000, 1_000_000)
 

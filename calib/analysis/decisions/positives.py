@@ -13,7 +13,7 @@ from calib.analysis.slices import Slicing, slice_gaps
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

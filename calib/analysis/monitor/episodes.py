@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.change_day import DayLikelihood
 from calib.numerics.monitoring import (
+    DayLikelihood,
     e_process,
     first_at_least,
     log_recovery,

@@ -17,9 +17,8 @@ from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.slicing import MISSING, slice_by
 from calib.data.views import BinaryView
-from calib.numerics.arrays import BoolArray
+from calib.numerics.arrays import BoolArray, canonical_order
 from calib.numerics.binning import equal_weights
-from calib.numerics.sorting import canonical_order
 from calib.text import count, listed, plural, quoted
 
 # Evidence of every slice on every day is kept, which takes memory in proportion to their number.

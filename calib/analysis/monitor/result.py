@@ -10,7 +10,7 @@ from typing import Literal
 import pandas as pd
 
 from calib.analysis.monitor.episodes import Episode, Restart
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     count,
     day_words,

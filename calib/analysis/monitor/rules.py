@@ -25,8 +25,7 @@ from calib.analysis.monitor.tables import (
     slice_table,
     too_early,
 )
-from calib.numerics.change_day import DayLikelihood, day_likelihood
-from calib.numerics.monitoring import log_increments
+from calib.numerics.monitoring import DayLikelihood, day_likelihood, log_increments
 
 # Without an alarm, the savings are those of this many of the last tested days.
 CALM_DAYS = 90

@@ -9,8 +9,7 @@ from scipy.special import log_expit
 
 from calib.analysis.monitor.days import Counts
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import normal_quantile
+from calib.numerics.intervals import Estimate, normal_quantile
 from calib.numerics.monitoring import prequential_lines
 from calib.numerics.transforms import certain_logit
 

@@ -12,7 +12,7 @@ from calib.analysis.groups import Groups
 from calib.analysis.periods.cutting import Periods
 from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, row_blocks
-from calib.numerics.calibrated_null import simulated_p
+from calib.numerics.poisson_binomial import simulated_p
 
 # A stretch of periods, and the others, need this many expected rows of the rarer outcome. With
 # fewer, their sum is too skewed for a normal distribution.

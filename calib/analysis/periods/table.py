@@ -16,8 +16,8 @@ from calib.data.views import BinaryView
 from calib.metrics.by_cluster import widened_test
 from calib.metrics.cumulative import ks_test
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
-from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
+from calib.numerics.resampling import mean_design_effects
 
 LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "intercept_high")
 

@@ -21,8 +21,8 @@ from calib.analysis.recommendation import Plan, Recommendation, loss_change
 from calib.analysis.verdict import Verdict, judge
 from calib.analysis.verdicts import verdict_before
 from calib.calibrators import Calibrator
-from calib.crossfit.estimates import mean_estimate
-from calib.crossfit.methods import create
+from calib.crossfit.cross_fitted import mean_estimate
+from calib.crossfit.matrix import create
 from calib.data.base import Data
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
@@ -30,7 +30,7 @@ from calib.data.slicing import slice_by
 from calib.data.views import BinaryView
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import day_words, joined, number
 
 N_FOLDS = 5
@@ -145,7 +145,7 @@ def choose_plan(predictions: Data, analysis: LiveAnalysis, time: str) -> PlanCho
     Three plans are compared by the log loss of the rows since the change: what the analysis
     advises, for all rows; a calibrator of the rows since the change; and one of those rows of the
     slice with the strongest evidence (score test of the mean, Holm's correction over all slices).
-    The day is the most likely one, see `calib.numerics.change_day`. Plans for some rows use the
+    The day is the most likely one, see `calib.numerics.monitoring`. Plans for some rows use the
     advised method, or logistic calibration if it is none of six simple ones.
 
     All of it is done again without each of five folds, and its rows are scored by what is then

@@ -16,8 +16,8 @@ from calib.data.slicing import MISSING, Slicing
 from calib.data.views import BinaryView
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.change_day import DayLikelihood, day_likelihood
 from calib.numerics.intervals import holm
+from calib.numerics.monitoring import DayLikelihood, day_likelihood
 
 # In the declared order: of plans with equal losses the first is chosen.
 KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")

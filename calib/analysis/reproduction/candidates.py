@@ -24,7 +24,7 @@ from calib.metrics.matrix import row_accuracy, row_brier, row_log_loss
 from calib.metrics.proper import brier_score, mean_log_loss
 from calib.metrics.ranking import auc
 from calib.numerics.arrays import FloatArray
-from calib.numerics.many_bins import NORMS
+from calib.numerics.poisson_binomial import NORMS
 from calib.text import significant
 
 NUMBERS_OF_BINS = (*range(1, 51), 60, 75, 100, 200)

@@ -29,7 +29,7 @@ from calib.metrics.binning_rules import (
 )
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.binning import Strategy
-from calib.numerics.many_bins import NORMS
+from calib.numerics.poisson_binomial import NORMS
 from calib.text import count, joined, number, plural
 
 # A match names where a number comes from only if chance gives fewer matches than this.
@@ -62,7 +62,7 @@ class Convention:
     n_bins : int
         0 if the rule finds it.
     norm : str
-        One of `calib.numerics.many_bins.NORMS`.
+        One of `calib.numerics.poisson_binomial.NORMS`.
     """
 
     scores: str

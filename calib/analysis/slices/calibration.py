@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.crossfit.folds import n_positive
-from calib.crossfit.matrix import MatrixFits
-from calib.crossfit.methods import create, create_multiclass
+from calib.crossfit.matrix import MatrixFits, create, create_multiclass
 from calib.crossfit.settings import Settings
 from calib.data.views import BinaryView, ScoreMatrix
 from calib.metrics.matrix import ROW_METRICS
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.uncertainty import FoldScores, fold_variance
 
 

@@ -12,8 +12,8 @@ from calib.curves.reliability import FEW_ROWS
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
-from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
+from calib.numerics.resampling import mean_design_effects
 
 
 @dataclass(frozen=True, slots=True, eq=False)

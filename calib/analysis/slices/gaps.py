@@ -12,8 +12,8 @@ from calib.analysis.groups import Groups, GroupTable
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import normal_quantile
+from calib.numerics.resampling import cluster_squares
 
 # With fewer rows of a class, a variance that is estimated from the slice is unreliable.
 MIN_ROWS_OF_CLASS = 10

@@ -9,8 +9,8 @@ import pandas as pd
 
 from calib.data.slicing import Slicing
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import wilson_interval
+from calib.numerics.resampling import cluster_squares
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,10 +14,16 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.data.progress import Progress
 from calib.data.views import BinaryView
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.calibrated_null import range_survival
+from calib.numerics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    canonical_order,
+    row_words,
+    run_starts,
+)
 from calib.numerics.few_cells import bucket_starts
-from calib.numerics.sorting import canonical_order, row_words, run_starts
+from calib.numerics.poisson_binomial import range_survival
 
 # A segment needs this share of the rows in each half, and at least 30.
 MIN_SHARE = 0.001

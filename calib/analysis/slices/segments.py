@@ -15,22 +15,18 @@ from calib.analysis.groups import GroupTable
 from calib.analysis.slices.search import Cut, Half, Place, in_halves
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import calibrator
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.crossfit.folds import n_positive
 from calib.data.base import Data, check_data
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
-from calib.data.slicing import MAX_VALUES, slice_by
-from calib.data.strata import crossed_name
+from calib.data.slicing import MAX_VALUES, crossed_name, slice_by
 from calib.data.views import BinaryView
 from calib.metrics.by_cluster import RANGE, widened_test
 from calib.metrics.cumulative import kuiper_error, kuiper_test
 from calib.metrics.proper import row_log_loss
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
-from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import check_level, holm
-from calib.numerics.threads import single_thread
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of, single_thread
+from calib.numerics.intervals import Estimate, check_level, holm
 from calib.text import p_value, percent, plural
 
 # The calibrator of a segment's own has two parameters, so that few rows are enough to fit it.

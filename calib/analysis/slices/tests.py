@@ -15,8 +15,7 @@ from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
-from calib.numerics.arrays import FloatArray, IntArray, arrays_of
-from calib.numerics.threads import over_cores, single_thread
+from calib.numerics.arrays import FloatArray, IntArray, arrays_of, over_cores, single_thread
 
 LINE = ("slope", "slope_low", "slope_high")
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from calib.data.file_options import Columns
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
-from calib.loading import column_ranges
 from calib.loading.checking.class_scores import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.columns import CODE, Labels, as_labels, as_numbers
+from calib.loading.columns import CODE, Labels, as_labels, as_numbers, as_ranges, from_ranges
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.numerics.arrays import IntArray
@@ -135,8 +134,8 @@ def origin_of(rows: Rows) -> Origin:
     if rows.classes is not None and rows.classes.readings[0].match != "name":
         columns = replace(columns, classes=rows.classes.readings[0].labels)
     if isinstance(mapping.score, tuple):
-        written = column_ranges.written(mapping.score, table.columns)
-        if column_ranges.read(written, table.columns) == mapping.score:
+        written = as_ranges(mapping.score, table.columns)
+        if from_ranges(written, table.columns) == mapping.score:
             columns, class_columns = replace(columns, score=None), written
     guesses = guesses_of(rows)
     return Origin(

@@ -21,7 +21,7 @@ from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import scores_of_rows
 from calib.loading.columns import as_numbers
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.guessing.facts import MAX_COLUMNS
+from calib.loading.guessing.evidence import MAX_COLUMNS
 from calib.loading.name_patterns import plain_name, source_of_confidence
 from calib.loading.problems import Choice, InputError, Problem, error, ignoring, note, warning
 from calib.loading.table import Table

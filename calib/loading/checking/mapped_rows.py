@@ -29,8 +29,7 @@ from calib.loading.problems import Places
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.class_scores import softmax_of_logits
-from calib.numerics.far_log_odds import FAR
-from calib.numerics.transforms import sigmoid
+from calib.numerics.transforms import FAR, sigmoid
 
 NEITHER = "neither positive nor negative"
 OUTSIDE = "none of the classes"

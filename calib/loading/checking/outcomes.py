@@ -11,7 +11,7 @@ from calib.data.file_options import Columns
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import ALL_ROWS, FEW, parts
 from calib.loading.columns import EMPTY, Labels, label_text
-from calib.loading.guessing.positive_class import higher_label, is_plain_pair, telling_labels
+from calib.loading.guessing.class_columns import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.numerics.arrays import IntArray

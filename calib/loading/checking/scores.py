@@ -14,8 +14,8 @@ from calib.data.file_options import Columns, Transform
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import MAX_LABEL_LENGTH, OutcomeFacts, positive_question
 from calib.loading.checking.rows import FEW
+from calib.loading.guessing.class_columns import telling_labels
 from calib.loading.guessing.evidence import has_complement
-from calib.loading.guessing.positive_class import telling_labels
 from calib.loading.name_patterns import is_logarithm
 from calib.loading.problems import Choice, Places, Problem, error, question, warning
 from calib.numerics.arrays import FloatArray, IntArray, chunks

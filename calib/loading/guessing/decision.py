@@ -15,20 +15,22 @@ import numpy as np
 from calib.data.class_names import are_numbers
 from calib.data.file_options import Columns, Doubt
 from calib.loading import name_patterns as names
+from calib.loading.guessing.class_columns import choose, is_plain_pair, positive_of
 from calib.loading.guessing.evidence import (
     CLEAR_ERRORS,
     REASONS,
+    UNNAMED,
+    Facts,
     Fit,
     expected_rows,
     fit_of,
     follows_threshold,
     is_confidence,
+    name_rank,
     pairs_of,
     same_fact,
     surprise,
 )
-from calib.loading.guessing.facts import UNNAMED, Facts, name_rank
-from calib.loading.guessing.positive_class import choose, is_plain_pair, positive_of
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray

@@ -13,7 +13,13 @@ from calib.data.file_options import Columns, Doubt
 from calib.data.origin import CORRECT_NAMES
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
-from calib.loading.guessing.class_columns import find_class_columns, rows_sum
+from calib.loading.guessing.class_columns import (
+    choose,
+    find_class_columns,
+    is_plain_pair,
+    positive_of,
+    rows_sum,
+)
 from calib.loading.guessing.decision import (
     NO_OUTCOME,
     OTHER_ROLES,
@@ -22,16 +28,16 @@ from calib.loading.guessing.decision import (
     perhaps_predicted,
     which_predicted,
 )
-from calib.loading.guessing.evidence import REASONS, is_highest
-from calib.loading.guessing.facts import (
+from calib.loading.guessing.evidence import (
     LOOK_ROWS,
+    REASONS,
     UNNAMED,
     ColumnFacts,
     Facts,
     add_up,
+    is_highest,
     name_rank,
 )
-from calib.loading.guessing.positive_class import choose, is_plain_pair, positive_of
 from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, question

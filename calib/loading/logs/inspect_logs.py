@@ -11,13 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from calib.loading.logs.json_values import Document, as_list, as_object
 from calib.loading.logs.rows import (
     NO_SOURCE,
     STATED,
     TOKEN,
+    Document,
     Log,
     LogRow,
+    as_list,
+    as_object,
     errors_note,
     name_of,
     number_of,

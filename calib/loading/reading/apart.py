@@ -24,8 +24,15 @@ from typing import Any
 
 from calib.data.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
-from calib.loading.reading.handover import Read, read_back, write
+from calib.loading.reading.budget import (
+    CELL_BYTES,
+    MAX_BYTES,
+    MAX_CELLS,
+    Budget,
+    Read,
+    read_back,
+    write,
+)
 from calib.loading.reading.programs import STATISTICS
 from calib.loading.reading.reader import PACKED, read
 

@@ -18,14 +18,16 @@ from calib.loading.problems import Guess, InputError, Problem, note, refuse, war
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.layout import (
     DELIMITERS,
+    QUOTED_CELL,
     SAMPLE_BYTES,
     Layout,
+    RowForm,
+    check_quotes,
     csv_reader,
     find_layout,
     read_records,
     unreadable,
 )
-from calib.loading.reading.quotes import QUOTED_CELL, RowForm, check_quotes
 from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from calib.data.file_options import FileFormat
 from calib.loading.columns import has_commas
 from calib.loading.logs import inspect_logs, recognising
-from calib.loading.logs.json_values import JSON_START
+from calib.loading.logs.rows import JSON_START
 from calib.loading.logs.together import named_by, paths_beside
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.archives import UNPACKERS, names_in_zip, read_numpy_archive, unpack

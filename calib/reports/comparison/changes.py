@@ -13,7 +13,7 @@ from calib.analysis.summary import is_error, table_metric
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
-from calib.numerics.estimate import Estimate, unpaired_difference
+from calib.numerics.intervals import Estimate, unpaired_difference
 from calib.reports.contents.structure import Contents, written_setting
 from calib.text import percent
 

@@ -17,11 +17,11 @@ from calib.data.aggregate import Aggregate
 from calib.data.aggregating import aggregate_all, joined_pieces
 from calib.data.cells import ScoreCells
 from calib.data.origin import conversion_of
-from calib.data.strata import NONE, Part, Strata
+from calib.data.slicing import NONE, Part, Strata
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_edges, bin_starts, edge_ends
-from calib.numerics.cell_table import KEYS_PER_CELL, MAX_CELLS, CellTable, merge_entries
+from calib.numerics.cells import KEYS_PER_CELL, MAX_CELLS, CellTable, merge_entries
 from calib.numerics.few_cells import bucket_means
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents.disclosure import (

@@ -23,7 +23,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import score_histogram
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.uncertainty import Replicates
 
 MIN_ROWS = 10

@@ -14,7 +14,7 @@ from calib.data.cells import ScoreCells
 from calib.data.strict_json import added
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
-from calib.numerics.cell_table import CellTable
+from calib.numerics.cells import CellTable
 
 Grade = Literal["guarded", "exact"]
 GRADES: tuple[Grade, ...] = get_args(Grade)

@@ -30,7 +30,7 @@ from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.reports.contents.disclosure import (
     MIN_ROWS,
     coarse_score,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calib.figures import judged
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.reports.contents.judged import N_NEXT
 from calib.reports.contents.structure import Contents, JudgePart
 from calib.reports.render.blocks import Block, Bullets, Paragraph, Section, Table, row

@@ -14,7 +14,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceTests
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.cross_fitted import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised

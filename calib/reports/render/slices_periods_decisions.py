@@ -20,7 +20,7 @@ from calib.figures.slice_words import (
     strongest,
 )
 from calib.figures.slices import slice_chart
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
 from calib.reports.render.blocks import (
     Beside,

@@ -16,8 +16,8 @@ import streamlit as st
 from calib.data.aggregate import Aggregate
 from calib.data.progress import Progress
 from calib.loading import MAX_BYTES, Columns, FileFormat, InputError, Problem, Table
-from calib.loading.joining import joined
 from calib.loading.judged_rows import judged_tables
+from calib.loading.loader import joined
 from calib.loading.logs import combined
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless

@@ -31,7 +31,7 @@ from calib.exports import (
 )
 from calib.exports.file_formats import CONDITIONAL
 from calib.loading import Columns, InputError, read
-from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
+from calib.loading.building.models import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
 from calib.ui.controls.report_files import file_stem

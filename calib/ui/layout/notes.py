@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.analysis.summary import GROUPED
-from calib.data.remark import code_of
+from calib.data.origin import code_of
 from calib.loading import Problem
 from calib.text import plain, plural
 from calib.ui.controls import data_menu, uploaders

@@ -17,7 +17,7 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
 from calib.figures.words import chance_level, metric_change, metric_interval, metric_text
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import interval, printed_change
 from calib.ui.session import state
 from calib.ui.session.choices import method_label

@@ -11,7 +11,7 @@ from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.recommendation import RULE, interval_text
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.clipping import Clipping, compare_clipping
+from calib.crossfit.epsilon import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures import titles
@@ -30,7 +30,7 @@ from calib.figures.words import (
     undrawn,
 )
 from calib.metrics import matrix_metrics
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     UNKNOWN,
     decimals,

@@ -15,9 +15,8 @@ from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.words import undrawn
 from calib.loading import Table
-from calib.loading.joining import joined
-from calib.loading.judged_example import judged_example
-from calib.loading.judged_rows import SCALES
+from calib.loading.judged_rows import SCALES, judged_example
+from calib.loading.loader import joined
 from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
 from calib.text import (

@@ -13,7 +13,7 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.parts import Parts
 from calib.analysis.plans import PlanChoice, why_no_plan
 from calib.analysis.ranking import ranking_of
-from calib.curves.sensitivity import MAX_BINS, MIN_BINS
+from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.decisions import costs_of, what_costs
 from calib.figures.reliability import overlay_chart

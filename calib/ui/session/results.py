@@ -58,10 +58,9 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, Strategy
-from calib.curves.bin_tests import BinTests, bin_tests
+from calib.curves.functions import Sensitivity, ece_sensitivity
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
-from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.curves.reliability import BinTests, ReliabilityCurve, bin_tests, reliability_curve
 from calib.data.base import Data
 from calib.data.judged import JudgedRows
 from calib.data.progress import Progress

@@ -18,7 +18,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.data.strict_json import Reader, loads
-from calib.loading import Columns, column_ranges
+from calib.loading import Columns, as_ranges, from_ranges
 from calib.loading.problems import refuse
 from calib.ui.session.upload import Connected
 
@@ -86,8 +86,8 @@ class Query:
             return None
         mapping, classes = connected.mapping, ""
         if isinstance(mapping.score, tuple) and len(mapping.score) > MAX_NAMED_CLASSES:
-            classes = column_ranges.written(mapping.score, connected.columns)
-            if column_ranges.read(classes, connected.columns) == mapping.score:
+            classes = as_ranges(mapping.score, connected.columns)
+            if from_ranges(classes, connected.columns) == mapping.score:
                 mapping = replace(mapping, score=None)
             else:
                 classes = ""
@@ -135,7 +135,7 @@ class Query:
         columns = tuple(source.first_rows(self.table).columns)
         mapping = self.mapping
         if self.classes:
-            mapping = replace(mapping, score=column_ranges.read(self.classes, columns))
+            mapping = replace(mapping, score=from_ranges(self.classes, columns))
         values = {name: getattr(self, name) for name in SHARED_FIELDS}
         return Connected(source, self.table, mapping, columns=columns, **values)
 

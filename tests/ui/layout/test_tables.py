@@ -8,12 +8,12 @@ import pytest
 
 from calib import examples
 from calib.analysis import Column, analyze, method_results
-from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.cross_fitted import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.words import metric_interval
 from calib.metrics import matrix_metrics
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.ui.layout.tables import Warned, direction, metric_columns, to_best_lines
 from tests.once import analysed
 

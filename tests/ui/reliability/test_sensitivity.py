@@ -4,7 +4,7 @@ import numpy as np
 
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
-from calib.curves.sensitivity import ece_sensitivity
+from calib.curves.functions import ece_sensitivity
 from calib.data.predictions import Predictions
 from calib.ui.pages.reliability.how_to_read import runs, sensitivity_words
 

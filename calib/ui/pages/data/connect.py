@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.data.strata import crossed_name
+from calib.data.slicing import crossed_name
 from calib.loading import InputError, guess
 from calib.scanning.connections import COUNTS_ONLY, Connection
 from calib.scanning.fetching import DEFAULT_SAMPLE_ROWS, MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS

@@ -10,7 +10,16 @@ from typing import Any
 import streamlit as st
 
 from calib.data.file_options import Transform
-from calib.loading import Columns, Table, as_classes, as_labels, column_ranges, folded, guess
+from calib.loading import (
+    Columns,
+    Table,
+    as_classes,
+    as_labels,
+    as_ranges,
+    folded,
+    from_ranges,
+    guess,
+)
 from calib.text import percent
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state
@@ -154,7 +163,7 @@ def _scores(mapped: Mapped, kind: str) -> None:
         ask(
             st.text_input,
             f"{mapped.key}_classes",
-            column_ranges.written(mapping.score_columns, names),
+            as_ranges(mapping.score_columns, names),
             partial(_change_classes, mapped.key),
             label=f"Class columns ({len(mapping.score_columns):,})",
             help="Names separated by commas, ranges such as `p_0 … p_9` (or three dots), or `*` "
@@ -261,7 +270,7 @@ def _change_kind(key: str, kind: str) -> None:
 
 def _change_classes(key: str, written: str) -> None:
     mapped = Mapped.of(state.current(), key)
-    chosen = column_ranges.read(written, mapped.table.columns)
+    chosen = from_ranges(written, mapped.table.columns)
     mapped.put(mapped.mapping.chosen(score=chosen, classes=()))
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.curves.functions import Sensitivity, SensitivityCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.curves.sensitivity import Sensitivity, SensitivityCurve
 from calib.figures.words import band_meaning, chance_level, metric_text
 from calib.text import between_percents, joined, level, p_value, plain
 from calib.ui.session.choices import method_label

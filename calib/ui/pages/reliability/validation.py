@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
-from calib.curves.bin_tests import BinTests
+from calib.curves.reliability import BinTests
 from calib.figures.words import chance_level, metric_text
 from calib.metrics import VariationalEstimate
 from calib.text import (

@@ -29,7 +29,7 @@ from calib.figures.slice_words import (
 )
 from calib.figures.slices import slice_chart
 from calib.figures.words import KS
-from calib.numerics.estimate import Estimate
+from calib.numerics.intervals import Estimate
 from calib.text import (
     count,
     interval,

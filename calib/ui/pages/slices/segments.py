@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.slices import Segments
-from calib.data.strata import crossed_name
+from calib.data.slicing import crossed_name
 from calib.text import interval, level, number, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
 from calib.ui.layout import frame, tables
