@@ -26,7 +26,7 @@ PARTS = {
     "analysis": ["calib.ui.session.state:analysis"],
     "figures": [
         "calib.figures.reliability:reliability_chart",
-        "calib.figures.sensitivity:sensitivity_chart",
+        "calib.figures.functions:sensitivity_chart",
     ],
     CHARTS: ["streamlit:plotly_chart"],
     EXPLORER: ["calib.ui.pages.reliability.explorer:show"],

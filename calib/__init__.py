@@ -27,13 +27,13 @@ if _typing.TYPE_CHECKING:
     from calib.analysis import periods as periods
     from calib.analysis import slices as slices
     from calib.analysis.decisions.certificate import certify as certify
+    from calib.analysis.from_model import calibrated_scores as calibrated_scores
     from calib.analysis.from_model import from_estimator as from_estimator
     from calib.analysis.from_model import from_predictions as from_predictions
     from calib.analysis.judge import JudgeResult as JudgeResult
     from calib.analysis.model_comparison import compare_models as compare_models
     from calib.analysis.monitor.replay import monitor as monitor
     from calib.analysis.reproduction import conventions as conventions
-    from calib.analysis.scored_rows import calibrated_scores as calibrated_scores
     from calib.analysis.slices.segments import find_segments as find_segments
     from calib.calibrators import calibrator as calibrator
     from calib.calibrators import multiclass_calibrator as multiclass_calibrator
@@ -69,10 +69,9 @@ if _typing.TYPE_CHECKING:
 _NAMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
     "calib.analysis.reproduction": ("conventions",),
-    "calib.analysis.scored_rows": ("calibrated_scores",),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.decisions.certificate": ("certify",),
-    "calib.analysis.from_model": ("from_estimator", "from_predictions"),
+    "calib.analysis.from_model": ("calibrated_scores", "from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.monitor.replay": ("monitor",),
     "calib.analysis.periods": ("periods",),

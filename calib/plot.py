@@ -17,21 +17,22 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, get_origin, get_type_hints
 
 from calib.figures import CHARTS, Chart
-from calib.figures.before_after import before_after_chart
 from calib.figures.certified_error import certified_error_chart
-from calib.figures.checkpoints import checkpoint_chart
-from calib.figures.cumulative import cumulative_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.difference import difference_chart, matrix_difference_chart
-from calib.figures.functions import compact_logit_chart, functions_chart
-from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
+from calib.figures.functions import (
+    compact_logit_chart,
+    difference_chart,
+    functions_chart,
+    matrix_difference_chart,
+    sensitivity_chart,
+)
+from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
-from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
-from calib.figures.summary import summary_chart
+from calib.figures.summary import before_after_chart, summary_chart
 
 __all__ = [
     "before_after",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.analysis.functions import direction, function_findings, title
+from calib.analysis.method_results import direction, function_findings, title
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.analysis.scored_rows import OUT_OF_FOLD, SEEN, UNSEEN, calibrated_scores
+from calib.analysis.from_model import OUT_OF_FOLD, SEEN, UNSEEN, calibrated_scores
 from calib.data.predictions import Predictions
 from calib.metrics import log_loss
 

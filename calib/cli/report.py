@@ -179,7 +179,7 @@ def _check_images(paths: Sequence[Path]) -> None:
         raise ValueError(f"--images needs an --output that ends in .zip, got {paths[0].name!r}.")
     if find_spec("plotly") is None:
         raise ValueError("Charts need plotly, which is not installed: pip install plotly.")
-    from calib.figures.images import missing
+    from calib.figures.chart import missing
 
     if missing():
         raise ValueError(missing())

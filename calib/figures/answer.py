@@ -23,9 +23,9 @@ from calib.analysis.verdict import Verdict
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.figures import titles
-from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
     advised,
+    before_after_panel,
     change_bars,
     ranked_results,
     summary_chart,

@@ -1,39 +1,60 @@
-"""Calibration functions over the bins of scores, and the compact logit that some start from."""
+"""Calibration functions over bins of scores, their difference, and the sensitivity of ECE."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.analysis.functions import function_findings, title
+from calib.analysis.method_results import function_findings, title
 from calib.calibrators import CALIBRATORS
-from calib.curves.functions import CalibrationFunction, CompactLogitCurve
-from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
+from calib.crossfit.cross_fitted import MethodMetrics
+from calib.curves.functions import (
+    CalibrationFunction,
+    CompactLogitCurve,
+    Sensitivity,
+    SensitivityCurve,
+)
+from calib.figures.axes import LINEAR, PERCENT_TICKS, AxisKind, PanelAxis, Scale, padded, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.labels import Words, placed
 from calib.figures.layers import (
+    HOVER_TEXT,
     Layer,
     Line,
     Note,
     Subject,
+    area,
     diagonal,
     dots,
     few_entry,
     legend_entry,
     reference,
     subject,
+    whiskers,
 )
-from calib.figures.panels import square, stacked
+from calib.figures.panels import TIMELINE_WIDTH, Panels, forest, one, square, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import binning, details, verdicts
+from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, significant
+from calib.text import (
+    between_percents,
+    decimals,
+    escaped,
+    level,
+    number,
+    percent,
+    plural,
+    significant,
+    with_interval,
+)
+from calib.uncertainty import Estimate
 
 SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
 # More labels would cover the curves; then a legend names them.
@@ -324,3 +345,270 @@ def _compact_logit_alt(used: CompactLogitCurve) -> str:
         f"The compact logit with epsilon {significant(used.epsilon, 2)}: {_outside(used)} outside "
         f"[epsilon, 1 - epsilon] and left unchanged.{'' if used.epsilon == used.rule else rule}"
     )
+
+
+WIDTH, ROW_HEIGHT = 520, 38
+Loss = Literal["log_loss", "brier_score"]
+# The axis reaches at most this many times as far from zero as half of the methods do, because a
+# single long interval would make dots of all others.
+MAX_REACH_RATIO = 8.0
+LOSSES = get_args(Loss)
+
+
+@chart
+def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
+    """Forest plot of the change of a loss by each calibrator, paired by row. Left is better.
+
+    Calibrators are in the order of log loss, the lowest at the top.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    metric : {"log_loss", "brier_score"}
+
+    Raises
+    ------
+    ValueError
+        If `metric` is not one of the two.
+
+    Examples
+    --------
+    >>> import calib
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("platt", "beta")})
+    >>> figure = calib.plot.differences(analysis)
+    >>> figure.layout.xaxis.title.text
+    'Log loss change (← better)'
+    """
+    if metric not in LOSSES:
+        raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
+    label = next(column.label for column in analysis.columns if column.key == metric)
+    return _forest(analysis, analysis.methods, metric, label)
+
+
+@chart
+def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
+    """Forest plot of the change of a multiclass loss by each calibrator, paired by row.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Analysis of a matrix. The view has no effect.
+    metric : {"log_loss", "brier_score"}
+
+    Raises
+    ------
+    ValueError
+        If the analysis is not of a matrix.
+    """
+    if analysis.multiclass is None:
+        raise ValueError("analysis must be of a matrix, got one of one score per row.")
+    results = analysis.multiclass.results
+    return _forest(analysis, results, metric, matrix_metrics()[metric].label)
+
+
+def _forest(
+    analysis: Analysis, methods: Mapping[str, MethodMetrics], metric: Loss, label: str
+) -> Chart:
+    results = [methods[key] for key in analysis.ranked if key != "uncalibrated"]
+    labels = [CALIBRATORS[result.key].label for result in results]
+    title = escaped(f"{label} change (← better)")
+    whole = [-0.5, len(results) - 0.5]
+    zero = Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))
+    return draw(
+        "differences",
+        forest(
+            title,
+            _difference_range(results, metric),
+            [escaped(label) for label in labels],
+            WIDTH,
+            ROW_HEIGHT * max(len(results), 1),
+        ),
+        [
+            zero,
+            *(
+                _row(subject(analysis, result), result, metric, row)
+                for row, result in enumerate(results)
+            ),
+        ],
+        f"{label} of each method minus that of the uncalibrated scores, with intervals. "
+        f"{analysis.recommendation.sentence}",
+        title=escaped(_title(analysis, results, metric, label)),
+        details=details(analysis),
+        of=(metric, analysis.data.name),
+        view=metric,
+        left=20 + round(6.8 * max(map(len, labels), default=0)),
+    )
+
+
+def _title(analysis: Analysis, results: Sequence[MethodMetrics], metric: str, label: str) -> str:
+    """What the recommended calibrator changes, or else how many calibrators lower the loss."""
+    loss = label if label.startswith("Brier") else f"{label[0].lower()}{label[1:]}"
+    advised = {result.key: result for result in results}.get(analysis.recommendation.method)
+    if advised is None:
+        n = sum(result.differences[metric].high < 0.0 for result in results)
+        if not n:
+            return f"No calibrator significantly lowers {loss}"
+        lower = "lowers" if n == 1 else "lower"
+        return f"{n} of {plural(len(results), 'calibrator')} significantly {lower} {loss}"
+    change = advised.differences[metric]
+    size, verb = number(abs(change.value), decimals(change)), "lowers"
+    if change.value > 0.0:
+        verb = "raises"
+    significant = change.high < 0.0 or change.low > 0.0
+    chance = "" if significant else ", not significantly"
+    return f"{CALIBRATORS[advised.key].short_label} {verb} {loss} by {size}{chance}"
+
+
+def _row(of: Subject, result: MethodMetrics, metric: str, row: int) -> Layer:
+    estimate = result.differences[metric]
+    value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
+    return Layer(
+        "difference",
+        value,
+        [row],
+        of=of,
+        marker=of.marker(10),
+        error_x=whiskers(value, low, high, of.style.color, thickness=2.25),
+        hovertext=[with_interval(estimate, decimals(estimate), sign=True)],
+        hover=HOVER_TEXT,
+    )
+
+
+def _difference_range(results: list[MethodMetrics], metric: str) -> list[float]:
+    """The range of zero and all intervals, with a margin. Very long intervals leave it."""
+    estimates = [result.differences[metric] for result in results]
+    ends = np.array([[0.0, e.value, e.low, e.high] for e in estimates] or [[0.0]])
+    far = MAX_REACH_RATIO * float(np.median(np.nanmax(np.abs(ends), axis=1)))
+    return padded(np.clip(ends, -far, far), margin=0.08)
+
+
+HEIGHT, LEFT = 210, 66
+# The colours are of Tol's bright scheme. No method has them, and both can be seen on white and on
+# near-black.
+STRATEGIES = {
+    "quantile": Subject("quantile", "Quantile bins", MethodStyle("#4477AA", "solid", "circle")),
+    "uniform": Subject("uniform", "Uniform bins", MethodStyle("#EE6677", "dot", "circle")),
+}
+
+
+@chart
+def sensitivity_chart(
+    analysis: Analysis, sensitivity: Sensitivity, method: str = "uncalibrated"
+) -> Chart:
+    """ECE with its interval by number of bins, and the number of bins in use.
+
+    The grey band is the range of ECE of a calibrated model with the strategy in use, the dashed
+    line its mean. Hollow points are within that range.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    sensitivity : Sensitivity
+        Result of `calib.curves.functions.ece_sensitivity` for the same method.
+    method : str
+        Key of the method.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.curves.functions import ece_sensitivity
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> cells, resamples = analysis.held_out.cells, analysis.held_out.replicates
+    >>> found = ece_sensitivity(cells["uncalibrated"], resamples["uncalibrated"])
+    >>> calib.plot.sensitivity(analysis, found).layout.xaxis.title.text
+    'Number of bins'
+    """
+    settings = analysis.settings
+    used = getattr(sensitivity, settings.strategy)
+    other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
+    result, name = analysis.methods[method], f"{level(used.confidence_level)} if calibrated"
+    now = result.metrics[f"ece_{settings.strategy}"]
+    bins, none = used.n_bins.astype(float), np.zeros(len(used.noise))
+    mean, dashed = "Mean if calibrated", reference(1.25, "dash")
+    n_bins = settings.n_bins
+    layers = [
+        area("noise", bins, none, used.noise, name=name, legend=True),
+        Layer("noise floor", used.n_bins, used.noise_floor, line=dashed, name=mean, legend=True),
+        _interval(other, 0.14),
+        _interval(used, 0.26),
+        _line(other),
+        _line(used),
+        Layer("reference", [n_bins, n_bins], [0.0, 1.0], line=reference()),
+        _choice(STRATEGIES[settings.strategy], settings.n_bins, now),
+    ]
+    return draw(
+        "sensitivity",
+        _panel(sensitivity, settings.n_bins, now),
+        layers,
+        f"ECE of {result.short_label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
+        f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
+        f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
+        "chosen.",
+        title=f"ECE of {escaped(result.short_label)} is {_range(used, other)}",
+        details=details(analysis, f"{used.n_bins[0]} to {used.n_bins[-1]} bins of both kinds"),
+        of=(analysis.data.name, method),
+        view=method,
+        left=LEFT,
+    )
+
+
+def _range(*curves: SensitivityCurve) -> str:
+    errors = np.concatenate([curve.ece for curve in curves])
+    return between_percents(errors.min(), errors.max())
+
+
+def _interval(curve: SensitivityCurve, alpha: float) -> Layer:
+    of, ends = STRATEGIES[curve.strategy], (curve.n_bins.astype(float), curve.low, curve.high)
+    color = faded(of.style.color, alpha)
+    return area("interval", *ends, color=color, of=of, name=curve.strategy)
+
+
+def _line(drawn: SensitivityCurve) -> Layer:
+    of = STRATEGIES[drawn.strategy]
+    numbers = (drawn.n_bins, drawn.ece, drawn.low, drawn.high, drawn.noise_floor)
+    texts = [
+        f"{n} {of.key} bins: ECE {percent(ece)}"
+        f"<br>{level(drawn.confidence_level)} CI {between_percents(low, high)}"
+        f"<br>a calibrated model shows {percent(floor)} on average"
+        f"<br>{'more than expected by chance' if more else 'within the range expected by chance'}"
+        for n, ece, low, high, floor, more in zip(*numbers, drawn.miscalibrated, strict=True)
+    ]
+    points = ["circle" if more else "circle-open" for more in drawn.miscalibrated]
+    return Layer(
+        "ece",
+        drawn.n_bins,
+        drawn.ece,
+        of=of,
+        line=of.line(),
+        marker=of.marker(5, points, Line(of.style.color, 1)),
+        hovertext=texts,
+        hover="%{hovertext}<extra></extra>",
+        legend=True,
+    )
+
+
+def _choice(of: Subject, n_bins: int, now: Estimate) -> Layer:
+    choice = Subject("choice", "Current choice", of.style)
+    return Layer(
+        "",
+        [n_bins],
+        [now.value],
+        of=choice,
+        marker=choice.marker(11, "diamond", Line(of.style.color, 1.5)),
+        hover="current choice: %{x} bins, ECE %{y:.1%}<extra></extra>",
+        legend=True,
+    )
+
+
+def _panel(sensitivity: Sensitivity, n_bins: int, now: Estimate) -> Panels:
+    both = (sensitivity.uniform, sensitivity.quantile)
+    first = min(n_bins, *(int(curve.n_bins[0]) for curve in both))
+    last = max(n_bins, *(int(curve.n_bins[-1]) for curve in both))
+    reached = [now.value, *(float(np.max([curve.high, curve.noise])) for curve in both)]
+    margin = 0.02 * (last - first) + 0.5
+    across = PanelAxis("Number of bins", range=[first - margin, last + margin], nticks=10)
+    upward = PanelAxis(
+        "ECE", range=[0.0, 1.06 * max(reached) or 1.0], tickformat=PERCENT_TICKS, nticks=5
+    )
+    return one(across, upward, TIMELINE_WIDTH, HEIGHT)

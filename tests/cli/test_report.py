@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.analysis.decisions import Costs
-from calib.figures.images import missing
+from calib.figures.chart import missing
 from calib.reports import Report, parts_of
 from calib.ui.session.upload import Upload
 from tests.rare import common_first, rare

@@ -21,20 +21,16 @@ from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.predictions import Predictions
 from calib.figures import CHARTS, Chart
-from calib.figures.before_after import before_after_chart, before_after_panel, class_panel
 from calib.figures.certified_error import certified_error_chart
-from calib.figures.checkpoints import checkpoint_chart
-from calib.figures.cumulative import cumulative_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.difference import matrix_difference_chart
-from calib.figures.functions import functions_chart
-from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
+from calib.figures.functions import functions_chart, matrix_difference_chart, sensitivity_chart
+from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
-from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
+from calib.figures.summary import before_after_chart, before_after_panel, class_panel
 from calib.numerics.intervals import Estimate
 from calib.text import numbers_of
 

@@ -5,8 +5,8 @@ from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures import same_axes
-from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.figures.difference import difference_chart
+from calib.figures.cumulative import cumulative_difference_chart
+from calib.figures.functions import difference_chart
 from calib.figures.reliability import reliability_chart
 
 

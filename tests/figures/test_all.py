@@ -19,10 +19,8 @@ from calib.crossfit.settings import DEFAULT_METHODS, Settings
 from calib.data.predictions import Predictions
 from calib.figures import CHARTS
 from calib.figures.cumulative import cumulative_chart
-from calib.figures.difference import difference_chart
-from calib.figures.functions import compact_logit_chart
+from calib.figures.functions import STRATEGIES, compact_logit_chart, difference_chart
 from calib.figures.reliability import STYLES
-from calib.figures.sensitivity import STRATEGIES
 from calib.figures.svg import to_svg
 from calib.figures.theme import ADVISED, FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from calib.text import significant

@@ -1,6 +1,6 @@
 import numpy as np
 
-from calib.figures.before_after import before_after_chart, before_after_panel
+from calib.figures.summary import before_after_chart, before_after_panel
 from calib.figures.words import evidence, without_band
 from tests.figures.conftest import overconfident
 

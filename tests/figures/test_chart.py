@@ -4,7 +4,7 @@ import pytest
 from calib.figures import CHARTS
 from calib.figures.axes import PanelAxis, padded, spread
 from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.layers import Layer, Line, Marker
 from calib.figures.panels import Panel, one
 from calib.figures.reliability import reliability_chart

@@ -1,7 +1,7 @@
 import pytest
 
 from calib.figures.axes import PERCENT_TICKS
-from calib.figures.checkpoints import checkpoint_chart
+from calib.figures.losses import checkpoint_chart
 from tests.figures.drawn import checkpoints
 
 

@@ -7,7 +7,7 @@ from calib.analysis import analyze
 from calib.crossfit.epsilon import compare_clipping
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.figures.difference import matrix_difference_chart
+from calib.figures.functions import matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import reliability_chart
 

@@ -3,8 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.figures.cumulative import cumulative_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart, finding
+from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart, finding
 
 # A row has panel, trace, x and y by section 4 of Gupta et al., Figure 1.
 PANELS = [

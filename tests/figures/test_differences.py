@@ -4,7 +4,7 @@ import math
 import pytest
 
 from calib.calibrators import CALIBRATORS
-from calib.figures.difference import difference_chart
+from calib.figures.functions import difference_chart
 from calib.numerics.intervals import Estimate
 
 

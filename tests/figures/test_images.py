@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from calib.figures import images as module
-from calib.figures.images import SCALE, images, missing
+from calib.figures import chart as module
+from calib.figures.chart import SCALE, images, missing
 from tests.figures.drawn import BUILDERS
 from tests.rare import common_first, rare
 

@@ -8,7 +8,7 @@ import pytest
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.labels import LETTER, LINE_HEIGHT
 from calib.figures.words import unmarked
 from tests.figures.drawn import ALL, BUILDERS

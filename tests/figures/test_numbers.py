@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib.calibrators import CALIBRATORS
-from calib.figures.difference import difference_chart
+from calib.figures.functions import difference_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
 from tests.figures.drawn import BUILDERS, periods

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.curves.functions import ece_sensitivity
-from calib.figures.sensitivity import sensitivity_chart
+from calib.figures.functions import sensitivity_chart
 from calib.text import between_percents
 
 KEY = "uncalibrated"

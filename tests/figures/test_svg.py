@@ -5,9 +5,9 @@ import re
 import pytest
 
 import calib
-from calib.figures.before_after import before_after_panel
 from calib.figures.functions import functions_chart
 from calib.figures.reliability import reliability_chart
+from calib.figures.summary import before_after_panel
 from calib.figures.svg import to_svg
 from calib.loading.examples import EXAMPLES
 

@@ -9,13 +9,11 @@ import calib
 from calib.analysis.verdict import KIND_WORDS
 from calib.figures import titles
 from calib.figures.answer import summary
-from calib.figures.before_after import before_after_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.figures.difference import difference_chart
-from calib.figures.functions import functions_chart
+from calib.figures.cumulative import cumulative_difference_chart
+from calib.figures.functions import difference_chart, functions_chart
 from calib.figures.layers import MAX_TITLE_LETTERS, Heading
 from calib.figures.reliability import overlay_chart, reliability_chart
-from calib.figures.summary import summary_chart
+from calib.figures.summary import before_after_chart, summary_chart
 from tests.once import analysed
 from tests.rare import rare
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.analysis.slices.bins import bin_of, bin_rows
+from calib.analysis.slices.calibration import bin_of, bin_rows
 from calib.calibrators.histogram import Histogram
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells

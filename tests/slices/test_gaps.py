@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from calib.analysis.slices import Slicing, slice_by, slice_gaps
-from calib.analysis.slices.gaps import MIN_ROWS_OF_CLASS
+from calib.analysis.slices.mix import MIN_ROWS_OF_CLASS
 from calib.data.predictions import Predictions
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.analysis.slices import Segments, find_segments, segments, slice_by
-from calib.analysis.slices.search import Cut, in_halves
+from calib.analysis.slices.segments import Cut, in_halves
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics.by_cluster import RANGE, widened_test

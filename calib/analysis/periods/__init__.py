@@ -1,8 +1,15 @@
 """Calibration of the scores over time, by period."""
 
 from calib.analysis.periods.change import PeriodChange, period_change
-from calib.analysis.periods.cutting import MAX_PERIODS, UNITS, Periods, cut_periods
-from calib.analysis.periods.table import PeriodTable, period_table, timed_rows
+from calib.analysis.periods.cutting import (
+    MAX_PERIODS,
+    UNITS,
+    Periods,
+    PeriodTable,
+    cut_periods,
+    period_table,
+    timed_rows,
+)
 
 __all__ = [
     "MAX_PERIODS",

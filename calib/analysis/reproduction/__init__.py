@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.analysis.reproduction.candidates import (
     NUMBERS_OF_BINS,
+    TypedNumber,
     other_metrics,
     problems_of,
     rules_of_thumb,
@@ -24,7 +25,6 @@ from calib.analysis.reproduction.matching import (
     n_by_chance,
     nearest,
 )
-from calib.analysis.reproduction.typed_number import TypedNumber
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.settings import Settings, with_view
 from calib.data.base import Data

@@ -1,22 +1,43 @@
-"""Slice-specific calibrators: does a slice need its own calibrator?"""
+"""Does a slice need its own calibrator? Rows and bins of slices, and one test of each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
+from calib.analysis.groups import FittedGroup, Groups, GroupTable, fitted_groups, lines_of
+from calib.analysis.verdict import adjusted, calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.crossfit.folds import n_positive
 from calib.crossfit.matrix import MatrixFits, create, create_multiclass
 from calib.crossfit.settings import Settings
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve, reliability_curve
+from calib.data.base import Data
+from calib.data.predictions import Predictions
+from calib.data.slicing import Slicing
 from calib.data.views import BinaryView, ScoreMatrix
+from calib.metrics.base import TestResult
+from calib.metrics.by_cluster import clustered_tests, widened_test
+from calib.metrics.cumulative import ks_error, ks_test
 from calib.metrics.matrix import ROW_METRICS
 from calib.metrics.proper import row_log_loss
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    arrays_of,
+    over_cores,
+    single_thread,
+)
+from calib.numerics.binning import Strategy, edge_ends
 from calib.numerics.intervals import Estimate
-from calib.uncertainty import FoldScores, fold_variance
+from calib.uncertainty import FoldScores, fold_variance, replicate_clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,3 +266,363 @@ def _fit_matrix(training: ScoreMatrix, method: str, settings: Settings) -> Matri
         )
     calibrator = create_multiclass(method, settings)
     return calibrator.fit(training.scores, training.label, training.weight, training.group)
+
+
+LINE = ("slope", "slope_low", "slope_high")
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class SliceTests(GroupTable):
+    """Whether the scores are calibrated in each slice that has rows. Arrays have the shape (k,).
+
+    Attributes
+    ----------
+    names : tuple of str
+    number : ndarray of int
+        Position of each slice in its Slicing.
+    rows : ndarray of int
+    slope, slope_low, slope_high : ndarray
+        Calibration slope and its interval. NaN if it cannot be estimated.
+    ks : ndarray
+        KS error.
+    p_value : ndarray
+        The smallest p-value of the tests of the slice, after Holm's correction for their number.
+        NaN for slices that are `few`.
+    p_adjusted : ndarray
+        The same after Holm's correction for the number of slices.
+    confidence_level : float
+        Confidence level of the intervals.
+    """
+
+    names: tuple[str, ...]
+    number: IntArray
+    rows: IntArray
+    slope: FloatArray
+    slope_low: FloatArray
+    slope_high: FloatArray
+    ks: FloatArray
+    p_value: FloatArray
+    p_adjusted: FloatArray
+    confidence_level: float
+
+    @property
+    def order(self) -> IntArray:
+        """Positions sorted by evidence, strongest first. Slices with few rows are last."""
+        return np.lexsort((-self.ks, self.p_value, self.few)).astype(np.int64)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per slice, strongest evidence first."""
+        columns = {"slice": self.names, **arrays_of(self), "few": self.few}
+        return pd.DataFrame(columns).iloc[self.order]
+
+
+def slice_tests(
+    rows: BinaryView, score: FloatArray, slicing: Slicing, *, confidence_level: float = 0.95
+) -> SliceTests:
+    """Test each slice with the tests of the verdict, and estimate its slope and KS error.
+
+    `slice_gaps` compares means only: scores that are too extreme on both sides have no gap. The
+    tests are those of `calib.metrics` that the verdict uses (KS, Kuiper, Spiegelhalter,
+    Hosmer-Lemeshow, slope and intercept). If groups are named, they are by cluster, and Kuiper's
+    test, which needs resamples, is left out.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    score : ndarray of shape (n,)
+        Scores of these rows, uncalibrated or calibrated.
+    slicing : Slicing
+        Slices of the same rows.
+    confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733 (adjusted p-values); Cox 1958,
+    doi:10.1093/biomet/45.3-4.562 (slope).
+
+    Examples
+    --------
+    Scores that are too extreme on both sides have a slope below 1, and no gap:
+
+    >>> import numpy as np
+    >>> from calib.data.predictions import Predictions
+    >>> from calib.data.slicing import slice_by
+    >>> site = np.repeat(["north", "south"], 400)
+    >>> y = np.tile([0, 0, 0, 1, 1, 1, 1, 0], 100)
+    >>> score = np.where(site == "north", np.tile([0.1] * 4 + [0.9] * 4, 100), 0.5)
+    >>> rows = Predictions.from_arrays(y, score).view()
+    >>> tests = slice_tests(rows, rows.score, slice_by({"site": site}, ["site"]))
+    >>> tests.significant(), tests.slope[:1].round(2)
+    (array([ True, False]), array([0.5]))
+    """
+    groups, slices = Groups.of(rows, slicing), fitted_groups(rows, score, slicing)
+    with single_thread():
+        p_values = over_cores(lambda k: _p_value(slices[k]), range(len(slices)))
+    p_value = np.array(list(p_values.values()))
+    return SliceTests(
+        **groups.head,
+        number=groups.number,
+        **lines_of(slices, confidence_level, LINE),
+        ks=np.array([ks_error(one.cells) for one in slices]),
+        p_value=p_value,
+        p_adjusted=groups.adjusted(p_value),
+        confidence_level=confidence_level,
+    )
+
+
+def _p_value(of: FittedGroup) -> float:
+    """The smallest adjusted p-value of the tests of one slice."""
+    if of.cells.n_rows < FEW_ROWS:
+        return float("nan")
+    return float(np.nanmin(list(adjusted(_tests(of)).values())))
+
+
+def _tests(of: FittedGroup) -> dict[str, TestResult]:
+    if of.rows.group is None:
+        return calibration_tests(of.cells, of.fit)
+    ks = widened_test(ks_test(of.cells), of.rows, of.cells)
+    return {"ks": ks, **clustered_tests(of.rows, of.cells, of.fit)}
+
+
+def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
+    """Position of the bin that contains a score, or None if that bin is empty.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    score : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from calib.data.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
+    >>> curve = reliability_curve(cells, n_bins=4, strategy="uniform")
+    >>> bin_of(curve, 0.25), bin_of(curve, 0.6), bin_of(curve, 0.8)
+    (0, None, 1)
+    """
+    inside = (edge_ends(curve.low_edge) < score) & (score <= edge_ends(curve.high_edge))
+    # The first bin contains its lower end, too.
+    inside[0] |= score == curve.low_edge[0] == 0.0
+    positions = np.flatnonzero(inside)
+    return int(positions[0]) if len(positions) else None
+
+
+def score_in(curve: ReliabilityCurve, position: int) -> float:
+    """A score inside a bin with as few digits as possible, by which a link identifies the bin.
+
+    If the number of bins changes, `bin_of` finds the bin that then contains this score.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    position : int
+        Position of the bin among the bins that have rows.
+
+    Examples
+    --------
+    >>> from calib.data.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
+    >>> score_in(reliability_curve(cells, n_bins=4, strategy="uniform"), 1)
+    0.9
+    """
+    mean = float(curve.mean_score[position])
+    for digits in range(2, 18):
+        score = float(f"{mean:.{digits}g}")
+        if bin_of(curve, score) == position:
+            return score
+    return float(curve.high_edge[position])
+
+
+def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntArray:
+    """Indices of the rows in a bin.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    position : int
+        Position of the bin among the bins that have rows.
+    score : ndarray of shape (n,)
+        The scores that were binned.
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.data.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> score = np.array([0.0, 0.9, 0.5, 0.6])
+    >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], score)
+    >>> bin_rows(reliability_curve(cells, n_bins=2, strategy="uniform"), 0, score)
+    array([0, 2])
+    """
+    low, high = edge_ends(np.array([curve.low_edge[position], curve.high_edge[position]]))
+    above = score >= low if low == 0.0 else score > low
+    return np.flatnonzero(above & (score <= high)).astype(np.int64)
+
+
+def row_table(
+    predictions: Predictions, held_out: CrossFitted, method: str, rows: IntArray
+) -> pd.DataFrame:
+    """Table of some of the scored rows, with all columns of the predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    held_out : CrossFitted
+        ``analysis.held_out`` of the same predictions.
+    method : str
+        Key of the method whose held-out scores are shown beside the uncalibrated scores.
+    rows : ndarray of int
+        Indices of scored rows, as from `bin_rows`.
+
+    Returns
+    -------
+    DataFrame
+        Row number (from 1 among all rows), outcome, scores, weight, group and other columns.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> rows = calib.Predictions.from_arrays([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> held_out = calib.analyze(rows, {"methods": ("platt",)}).held_out
+    >>> row_table(rows, held_out, "platt", np.array([0, 1])).columns.tolist()
+    ['row', 'outcome', 'score', 'score, platt']
+    """
+    number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
+    view = held_out.given_rows
+    table: dict[str, NDArray[Any]] = {
+        "row": number + 1,
+        predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
+    }
+    if predictions.n_classes > 2:
+        outcome = held_out.row_view(method).outcome
+        table["positive"] = outcome[rows].astype(np.int64)
+    table[predictions.score_name] = view.score[rows]
+    if method != "uncalibrated":
+        table[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
+    if view.weight is not None:
+        table["weight"] = view.weight[rows]
+    if predictions.group is not None:
+        table["group"] = predictions.group[number]
+    for name, values in predictions.columns.items():
+        # A column of the file can have the name of one of the columns above.
+        table[f"{name} (column)" if name in table else name] = values[number]
+    return pd.DataFrame(table)
+
+
+def slice_reliability(
+    rows: BinaryView,
+    score: FloatArray,
+    member: BoolArray,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "quantile",
+    confidence_level: float = 0.95,
+) -> ReliabilityCurve:
+    """Reliability curve of the rows of one slice, with its own bins.
+
+    If groups are named, intervals and bands are by cluster.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    score : ndarray of shape (n,)
+        Scores of these rows, uncalibrated or calibrated.
+    member : ndarray of bool, shape (n,)
+        Whether each row belongs to the slice, as from `Slicing.member`.
+    n_bins, strategy, confidence_level
+        As in `calib.curves.reliability.reliability_curve`.
+
+    Raises
+    ------
+    ValueError
+        If the slice is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.data.predictions import Predictions
+    >>> rows = Predictions.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).view()
+    >>> curve = slice_reliability(rows, rows.score, rows.score > 0.5, n_bins=1)
+    >>> curve.mean_score, curve.observed
+    (array([0.8]), array([1.]))
+    """
+    rows_of_slice = rows.with_score(score).rows(member)
+    cells = rows_of_slice.cells()
+    return reliability_curve(
+        cells,
+        n_bins=n_bins,
+        strategy=strategy,
+        confidence_level=confidence_level,
+        clusters=replicate_clusters(rows_of_slice, cells),
+    )
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class SlicedRows:
+    """Rows, or their counts, by slice, with the held-out scores of every method.
+
+    Attributes
+    ----------
+    slicing : Slicing
+        Slices of all rows, including calibration rows.
+    held_out : CrossFitted
+        Held-out scores. Its `row_view` contains the scored rows.
+    rows : BinaryView
+        All rows or their counts in the view of the analysis, including calibration rows.
+    """
+
+    slicing: Slicing
+    held_out: CrossFitted
+    rows: BinaryView
+
+    @property
+    def scored(self) -> Slicing:
+        """The slices of the rows that are scored."""
+        return self.slicing if self.rows.test is None else self.slicing.rows(self.rows.test)
+
+
+def sliced_rows(
+    data: Data, held_out: CrossFitted, names: Sequence[str], *, n_ranges: int = 5
+) -> SlicedRows:
+    """Cut the data of an analysis into slices.
+
+    Parameters
+    ----------
+    data : Predictions or Aggregate
+    held_out : CrossFitted
+        ``analysis.held_out`` of the same data.
+    names : sequence of str
+        One column, or two columns that are crossed. An aggregate must have been counted by them.
+    n_ranges : int
+        Number of ranges into which a column with many numbers is cut. No effect on an aggregate.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown, or the aggregate was not counted by it or by the crossing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calib
+    >>> from calib.analysis.slices import slice_gaps
+    >>> from calib.data.aggregating import aggregate
+    >>> from calib.data.predictions import Predictions
+    >>> site = np.repeat(["north", "south"], 100)
+    >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
+    >>> counted = aggregate(Predictions.from_arrays(y, np.full(200, 0.5), columns={"site": site}))
+    >>> cut = sliced_rows(counted, calib.analyze(counted, {"methods": ()}).held_out, ["site"])
+    >>> rows = cut.held_out.row_view("uncalibrated")
+    >>> slice_gaps(rows, rows.score, cut.scored).gap
+    array([ 0.  , -0.25])
+    """
+    slicing, rows = data.sliced(names, held_out.settings.view, n_ranges)
+    return SlicedRows(slicing, held_out if data.has_rows else held_out.on(rows.scored), rows)

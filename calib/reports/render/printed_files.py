@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from calib.figures.images import ImageKind, images
+from calib.figures.chart import ImageKind, images
 from calib.loading.table import unused
 from calib.reports.contents.structure import Contents
 from calib.reports.render.blocks import Beside, Block, Drawing, Table

@@ -15,7 +15,7 @@ from calib.analysis.slices import SliceTests
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import MethodMetrics
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised
 from calib.figures.words import KS, chance_level, metric_change, metric_interval, metric_text

@@ -14,8 +14,8 @@ from pyarrow import Table as ArrowTable
 from pyarrow import csv, parquet
 
 from calib.analysis import LiveAnalysis
+from calib.analysis.from_model import calibrated_scores
 from calib.analysis.plans import PlanChoice
-from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.data.base import Data
 from calib.data.origin import conversion_of

@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
-from calib.figures.before_after import class_panel, highest_of
+from calib.figures.summary import class_panel, highest_of
 from calib.figures.words import KS, binning, details
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points

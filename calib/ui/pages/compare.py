@@ -15,12 +15,10 @@ from calib.crossfit.epsilon import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures import titles
-from calib.figures.before_after import before_after_panel
-from calib.figures.checkpoints import checkpoint_chart
-from calib.figures.difference import difference_chart, matrix_difference_chart
-from calib.figures.losses import clipping_chart
+from calib.figures.functions import difference_chart, matrix_difference_chart
+from calib.figures.losses import checkpoint_chart, clipping_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.summary import ranked_results
+from calib.figures.summary import before_after_panel, ranked_results
 from calib.figures.words import (
     band_sentence,
     binning,

@@ -10,8 +10,13 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.miscalibration import CURVE_TESTS
-from calib.figures.cumulative import PANELS, cumulative_chart, panels_title
-from calib.figures.cumulative_difference import cumulative_difference_chart, finding
+from calib.figures.cumulative import (
+    PANELS,
+    cumulative_chart,
+    cumulative_difference_chart,
+    finding,
+    panels_title,
+)
 from calib.figures.words import details
 from calib.metrics.base import TestResult
 from calib.reports.render.sections import TEST_NAMES

@@ -10,7 +10,7 @@ from html import escape
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.functions import function_findings
+from calib.analysis.method_results import function_findings
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.epsilon import (
     EPSILONS,

@@ -30,7 +30,7 @@ from calib.analysis.periods import (
     period_change,
     period_table,
 )
-from calib.analysis.periods.table import timed_rows
+from calib.analysis.periods.cutting import timed_rows
 from calib.analysis.plans import PlanChoice, choose_plan, with_plan
 from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (

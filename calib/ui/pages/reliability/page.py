@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import Analysis
 from calib.curves.rate import RateKind
 from calib.figures.explorer import automatic_axis
+from calib.figures.functions import sensitivity_chart
 from calib.figures.reliability import reliability_chart
-from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.words import undrawn, without_band
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from calib.analysis.reproduction import TypedNumber
-from calib.analysis.reproduction.typed_number import MAX_LENGTH
+from calib.analysis.reproduction.candidates import MAX_LENGTH
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.metrics import METRICS
