@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.analysis.monitor import monitored
-from calib.data.day_counts import EDGES, KINDS, N_CELLS, DayCounts
+from calib.data.day_counts import DAY_OUTCOMES, EDGES, N_CELLS, DayCounts
 
 
 def rows(n: int = 5000, seed: int = 0) -> pd.DataFrame:
@@ -32,14 +32,14 @@ def counted(frame: pd.DataFrame) -> DayCounts:
 def test_counts_are_those_of_pandas():
     frame = rows()
     made = counted(frame).frame()
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate(DAY_OUTCOMES):
         expected = frame[frame["kind"] == number].groupby("day").size()
         whole = made[made["slice"] == ""].groupby("day")[kind].sum()
         np.testing.assert_array_equal(whole, expected)
     south = frame[(frame["region"] == 1) & (frame["kind"] == 1)]
     assert made[made["slice"] == "region=south"]["positive"].sum() == len(south)
     assert counted(frame).totals() == {
-        kind: int((frame["kind"] == number).sum()) for number, kind in enumerate(KINDS)
+        kind: int((frame["kind"] == number).sum()) for number, kind in enumerate(DAY_OUTCOMES)
     }
 
 

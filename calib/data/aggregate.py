@@ -23,7 +23,7 @@ from calib.data.file_options import Columns, Transform
 from calib.data.origin import Origin, Remark
 from calib.data.slicing import (
     MISSING,
-    NONE,
+    NO_SLICE,
     Part,
     Slicing,
     Strata,
@@ -162,7 +162,7 @@ class Aggregate(Data):
     @property
     def is_split(self) -> bool:
         """Whether calibration and test rows are counted separately."""
-        return bool((self.strata.test != NONE).any())
+        return bool((self.strata.test != NO_SLICE).any())
 
     @property
     def origin(self) -> Origin | None:
@@ -354,7 +354,7 @@ class Aggregate(Data):
         entries = self.table.pick(is_chosen)
         if self.exact and self.table.n_cells > MAX_CELLS:
             entries = entries.bounded()
-        if (self.strata.group[entries.stratum] != NONE).any():
+        if (self.strata.group[entries.stratum] != NO_SLICE).any():
             entries = self._in_order_of_rows(entries.as_rows())
         _, *codes_of_strata = arrays_of(self.strata).values()
         test, fold, group = (self._if_any(is_chosen, entries) for is_chosen in codes_of_strata)
@@ -431,7 +431,7 @@ class Aggregate(Data):
 
     def _if_any(self, values: IntArray, entries: CellTable) -> IntArray | None:
         codes = values[entries.stratum]
-        return None if (codes == NONE).all() else codes
+        return None if (codes == NO_SLICE).all() else codes
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: part, split, fold, cluster, score, outcome, and sums over its rows."""
@@ -584,7 +584,7 @@ def _check_addable(one: Aggregate, other: Aggregate) -> None:
             "Only aggregates that were counted by the same columns can be added; one of these was "
             f"not counted by {only_in_one!r}."
         )
-    if any((aggregate.strata.group != NONE).any() for aggregate in (one, other)):
+    if any((aggregate.strata.group != NO_SLICE).any() for aggregate in (one, other)):
         raise ValueError(
             "Aggregates with clusters cannot be added: whether a cluster has rows in both is not "
             "known. Count all rows together instead."

@@ -16,7 +16,7 @@ from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions, rows_of
 from calib.data.slicing import (
     MAX_VALUES,
-    NONE,
+    NO_SLICE,
     Part,
     Strata,
     crossed_name,
@@ -156,7 +156,7 @@ def aggregate_all(data: Data, view: str, *, max_scores: int, **attributes: Any) 
         table = data.table.pick(whole[data.strata.part[data.table.stratum]])
         if table.exact and table.n_cells > max_scores:
             table = table.bounded()
-        strata, table = merged_strata(data.strata, table, part=0, group=NONE)
+        strata, table = merged_strata(data.strata, table, part=0, group=NO_SLICE)
         return Aggregate(
             (Part(),), strata, table, weighted=data.weighted, max_scores=max_scores, **attributes
         )
@@ -202,7 +202,7 @@ def with_clusters_by_content(data: Aggregate) -> Aggregate:
         return data
     columns = (rows.score, rows.weight, rows.fold)
     order, codes = canonical_order(columns, rows.outcome, rows.group)
-    number = np.full(int(rows.group.max()) + 1, NONE)
+    number = np.full(int(rows.group.max()) + 1, NO_SLICE)
     number[rows.group[order]] = codes
     numbered = replace(data.strata, group=number[data.strata.group])
     parts, strata, (position,) = joined_strata((data.parts, numbered))
@@ -276,7 +276,7 @@ def _count(
     rows = (view.score, view.outcome, view.weight, stratum)
     table = count_rows(*rows, max_scores=max_scores, cut=cut)
     by_stratum = {name: values[firsts] for name, values in kept.items()}
-    none = np.full(len(firsts), NONE, dtype=np.int64)
+    none = np.full(len(firsts), NO_SLICE, dtype=np.int64)
     part = first_part + (np.zeros(len(firsts), dtype=np.int64) if codes is None else codes[firsts])
     return Strata(part, *(by_stratum.get(name, none) for name in ("test", "fold", "group"))), table
 

@@ -28,9 +28,9 @@ STEPS = 65_535
 # Places of rows within their cell are whole numbers, so that their sum is exact in any order.
 PLACES = 2**28
 ALL_ROWS = ""  # The name of the slice of all rows.
-KINDS = ("negative", "positive", "missing", "late")
-COLUMNS = ("slice", "cell", "place", *KINDS)
-KEPT = dict(zip(COLUMNS, ("<u2", "u1", "<u2", *["<u4"] * len(KINDS)), strict=True))
+DAY_OUTCOMES = ("negative", "positive", "missing", "late")
+COLUMNS = ("slice", "cell", "place", *DAY_OUTCOMES)
+KEPT = dict(zip(COLUMNS, ("<u2", "u1", "<u2", *["<u4"] * len(DAY_OUTCOMES)), strict=True))
 MAX_COUNT = 2**32 - 1
 MAX_BYTES = 64_000_000  # A damaged day must not fill the memory.
 
@@ -81,7 +81,7 @@ class DayCounts(Locked):
         day : ndarray of datetime64[D], shape (n,)
         score : ndarray of shape (n,), in [0, 1]
         kind : ndarray of int, shape (n,)
-            Position in `KINDS`.
+            Position in `DAY_OUTCOMES`.
         slices : mapping of str to (ndarray of int, names)
             By column, the slice of each row as a position in the names of its slices.
         rows : ndarray of int, shape (n,), optional
@@ -114,7 +114,9 @@ class DayCounts(Locked):
         unique, first, at = np.unique(key, return_index=True, return_inverse=True)
         if len(unique) == len(key):
             return cls(**{name: values[first] for name, values in joined.items()}, names=names)
-        counts: dict[str, Any] = {kind: _sums(at, joined[kind], len(unique)) for kind in KINDS}
+        counts: dict[str, Any] = {
+            kind: _sums(at, joined[kind], len(unique)) for kind in DAY_OUTCOMES
+        }
         place = _mean_place(at, joined, len(unique))
         same = {name: joined[name][first] for name in ("day", "slice", "cell")}
         return cls(**same, place=place, **counts, names=names)
@@ -128,16 +130,18 @@ class DayCounts(Locked):
         """Rows of each day, with any outcome or none."""
         days, at = np.unique(self.day, return_inverse=True)
         whole = self.slice == self.names.index(ALL_ROWS)
-        rows = sum((getattr(self, kind) for kind in KINDS), np.zeros(len(at), dtype=np.int64))
+        rows = sum(
+            (getattr(self, kind) for kind in DAY_OUTCOMES), np.zeros(len(at), dtype=np.int64)
+        )
         sums = np.bincount(at, rows * whole).astype(np.int64)
         return dict(zip(days.astype(object).tolist(), sums.tolist(), strict=True))
 
     def totals(self) -> dict[str, int]:
         """Rows by outcome."""
         if ALL_ROWS not in self.names:
-            return dict.fromkeys(KINDS, 0)
+            return dict.fromkeys(DAY_OUTCOMES, 0)
         whole = self.slice == self.names.index(ALL_ROWS)
-        return {kind: int(getattr(self, kind)[whole].sum()) for kind in KINDS}
+        return {kind: int(getattr(self, kind)[whole].sum()) for kind in DAY_OUTCOMES}
 
     def without_outcomes(self) -> DayCounts:
         """The same rows, all without an outcome."""
@@ -165,7 +169,7 @@ class DayCounts(Locked):
     def _bytes(self, first: int, last: int) -> bytes:
         used, code = np.unique(self.slice[first:last], return_inverse=True)
         columns = {name: getattr(self, name)[first:last] for name in COLUMNS} | {"slice": code}
-        if max(columns[kind].max() for kind in KINDS) > MAX_COUNT:
+        if max(columns[kind].max() for kind in DAY_OUTCOMES) > MAX_COUNT:
             raise ValueError(f"A day can have {MAX_COUNT:,} rows with about the same score.")
         head = json.dumps([self.names[number] for number in used]).encode() + b"\n"
         return zlib.compress(
@@ -240,8 +244,8 @@ def _count(
     number = day.astype("datetime64[D]").astype(np.int64)
     at, key = pd.factorize((number * len(names) + code) * N_CELLS + cell)
     n = len(key)
-    sums = np.bincount(at * len(KINDS) + kind, rows, minlength=n * len(KINDS))
-    counts = sums.reshape(n, len(KINDS)).astype(np.int64)
+    sums = np.bincount(at * len(DAY_OUTCOMES) + kind, rows, minlength=n * len(DAY_OUTCOMES))
+    counts = sums.reshape(n, len(DAY_OUTCOMES)).astype(np.int64)
     in_time, total = kind < 2, place if rows is None else place * rows
     timely_rows = counts[:, :2].sum(axis=1)
     timely = np.bincount(at[in_time], total[in_time], minlength=n)
@@ -256,7 +260,7 @@ def _count(
         slice=slices,
         cell=cells,
         place=np.rint(mean / PLACES * STEPS).astype(np.int64),
-        **{name: counts[:, place] for place, name in enumerate(KINDS)},
+        **{name: counts[:, place] for place, name in enumerate(DAY_OUTCOMES)},
         names=names,
     )
 

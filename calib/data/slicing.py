@@ -16,7 +16,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.text import quoted
 
 # Strata without a split, a fold or a cluster have this code.
-NONE = -1
+NO_SLICE = -1
 CROSSED = " × "
 
 

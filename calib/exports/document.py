@@ -36,7 +36,7 @@ ROWS_FORMS: tuple[type[RowsForm], ...] = (
     forms.EachClass,
 )
 # Files name the class of a form by its kind.
-KINDS: Mapping[type, Mapping[str, type]] = {
+CLASSES_BY_KIND: Mapping[type, Mapping[str, type]] = {
     Form: {form.kind: form for form in FORMS},
     RowsForm: {form.kind: form for form in ROWS_FORMS},
 }
@@ -77,10 +77,10 @@ class FormReader(Reader):
             if not low <= value <= high:
                 raise self.unlike(f"{self.a_number} from {low:g} to {high:g}", data, where)
             return value
-        if kind in KINDS:
+        if kind in CLASSES_BY_KIND:
             data = self.plain(dict, data, where)
-            name = self.choice(tuple(KINDS[kind]), data.get("kind"), f"{where}.kind")
-            kind, data = KINDS[kind][name], {k: v for k, v in data.items() if k != "kind"}
+            name = self.choice(tuple(CLASSES_BY_KIND[kind]), data.get("kind"), f"{where}.kind")
+            kind, data = CLASSES_BY_KIND[kind][name], {k: v for k, v in data.items() if k != "kind"}
         if kind is not Any:
             return super().read(kind, data, where)
         if isinstance(data, dict | list):

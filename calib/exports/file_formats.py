@@ -68,7 +68,7 @@ class Target:
     label: str
     needs: tuple[str, ...] = ()  # Packages are needed to write the file or to run it.
     install: str = ""  # The command installs these packages.
-    mark: str = ""  # Comments begin with it.
+    mark: str = ""  # The characters that begin a comment.
 
     def missing(self) -> str:
         """What to install, in a sentence, or "" if nothing is missing."""

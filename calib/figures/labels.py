@@ -20,7 +20,7 @@ from calib.numerics.arrays import BoolArray, FloatArray
 # Pixels of a letter and of a line of words.
 LETTER, LINE_HEIGHT = 6.4, 15.5
 # A label at most this share of the panel away from its point needs no line to it.
-NEAR = 0.03
+SHORT_LINE = 0.03
 # Places for labels are tried at this number of steps in each direction.
 N_STEPS = 64
 # Charts with lines of more methods, or with smaller panels, have a legend.
@@ -154,7 +154,7 @@ def placed(beside: Iterable[Words], taken: FloatArray) -> tuple[list[Note], list
         notes += words.notes(left, bottom, point[0])
         width, height = words.size
         end = np.clip(point, (left, bottom), (left + width, bottom + height))
-        if np.hypot(*(end - point)) > NEAR:
+        if np.hypot(*(end - point)) > SHORT_LINE:
             ends = np.vstack([end, point])
             line = Line(faded(GREY, 0.9), 1)
             leaders.append(Layer(f"leader {words.lines[0]}", ends[:, 0], ends[:, 1], line=line))

@@ -35,8 +35,8 @@ from calib.numerics.arrays import FloatArray
 from calib.text import count, number, rounded, significant
 
 FOLDER = Path(__file__).parent
-# The cost of a missed positive in false alarms, as whole numbers and simple fractions where a hand
-# stops: ten steps up to 2, then wider ones, over two powers of ten in both directions.
+# The slider of costs stops where a missed positive costs this many false alarms, or the inverse:
+# 1.0, 1.1 to 2, 2.2 to 4, 4.5 to 10, and ten times these.
 STEPS = np.concatenate([np.arange(10, 20), np.arange(20, 40, 2), np.arange(40, 100, 5)]) / 10.0
 RATIOS = np.concatenate([np.outer([1.0, 10.0], STEPS).ravel(), [100.0]])
 

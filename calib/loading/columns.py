@@ -185,7 +185,7 @@ UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
 # If a person names this label, it means the rows without a label.
 EMPTY = "(empty)"
 MAX_NAMES = 1_000
-KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
+WIDEST_TYPES = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # Whole numbers look like this in a column of floats that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
 # A text that begins with 0 and another digit is a code, because numbers have no leading zeros.
@@ -290,7 +290,7 @@ def _distinct(column: pd.Series) -> tuple[IntArray, NDArray[Any]]:
     codes, distinct = codes.astype(np.int64, copy=False), np.asarray(values)
     if isinstance(column.dtype, pd.api.extensions.ExtensionDtype) and column.dtype.kind in "iuf":
         # Missing cells are not among the distinct values, so a plain dtype can hold these.
-        distinct = distinct.astype(KINDS[column.dtype.kind])
+        distinct = distinct.astype(WIDEST_TYPES[column.dtype.kind])
     return codes, distinct
 
 

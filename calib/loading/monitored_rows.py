@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
-from calib.data.day_counts import KINDS, DayCounts
+from calib.data.day_counts import DAY_OUTCOMES, DayCounts
 from calib.data.file_options import Columns, FileFormat
 from calib.data.slicing import MISSING as MISSING_SLICE
 from calib.loading.checking.inspection import examine, refuse_errors
@@ -30,7 +30,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 
 MAX_SLICES = 50  # A column with more values is a quantity or an id, and not a slice.
 FIRST_DAY, AFTER_LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2200-01-01")
-MISSING, LATE = KINDS.index("missing"), KINDS.index("late")
+MISSING, LATE = DAY_OUTCOMES.index("missing"), DAY_OUTCOMES.index("late")
 # A monitor keeps these fields of its mapping. Nothing is guessed but the labels.
 ROLES = ("outcome", "score", "time", "slices", "arrived", "group", "positive", "negative")
 

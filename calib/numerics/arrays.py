@@ -88,7 +88,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 TRUTH = (bool, np.bool_)
-KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
+ARGUMENT_KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
     bool: (TRUTH, "True or False"),
     int: ((Integral,), "a whole number"),
     float: ((Real,), "a number"),
@@ -111,16 +111,20 @@ def check_kinds(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
     for name, value in arguments.items():
         allowed = kinds.get(name)
         if allowed and not any(_is(kind, value) for kind in allowed):
-            words = " or ".join(KINDS[kind][1] for kind in allowed if kind in KINDS)
+            words = " or ".join(
+                ARGUMENT_KINDS[kind][1] for kind in allowed if kind in ARGUMENT_KINDS
+            )
             none = " or None" if type(None) in allowed else ""
             raise TypeError(f"{name} must be {words}{none}, got {value!r}.")
 
 
 def _is(kind: type, value: Any) -> bool:
-    if kind not in KINDS:
+    if kind not in ARGUMENT_KINDS:
         return value is None
     # Python takes True for the number 1.
-    return isinstance(value, KINDS[kind][0]) and (kind is bool or not isinstance(value, TRUTH))
+    return isinstance(value, ARGUMENT_KINDS[kind][0]) and (
+        kind is bool or not isinstance(value, TRUTH)
+    )
 
 
 # Annotations are text, which would be compiled at each call without the cache.
@@ -133,7 +137,7 @@ def _kinds(function: Callable[..., Any]) -> Mapping[str, tuple[type, ...]]:
     except NameError:  # Only type checkers import what the annotations name.
         return {}
     kinds = {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
-    checked = {*KINDS, type(None)}
+    checked = {*ARGUMENT_KINDS, type(None)}
     return {name: allowed for name, allowed in kinds.items() if checked.issuperset(allowed)}
 
 

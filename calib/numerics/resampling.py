@@ -365,7 +365,7 @@ class DesignEffect:
 
     mean: float  # The ratio of the means.
     freedom: float  # A chi-square with 1 to d degrees of freedom has the same spread.
-    n_squares: int  # The number is called d in formulas.
+    n_squares: int  # The number of squared normal variables: d in the formulas.
     n_clusters: int | None  # It is None for independent rows.
 
     def p_value(self, statistic: float) -> float:

@@ -19,7 +19,7 @@ from calib.data.cells import ScoreCells
 from calib.data.file_options import ColumnOptions, Columns, option
 from calib.data.origin import Remark
 from calib.data.progress import Progress
-from calib.data.slicing import NONE, singles_and_pairs
+from calib.data.slicing import NO_SLICE, singles_and_pairs
 from calib.loading.building.from_rows import column_guess, refused_guess
 from calib.loading.checking.outcomes import class_problems
 from calib.loading.checking.rows import ALL_ROWS
@@ -225,7 +225,7 @@ def _remarks(
 
 def _part_counts(cells: CellTable, test: IntArray) -> dict[str, tuple[int, int]]:
     """The rows of each part, and how many of them are positive."""
-    names = {NONE: ALL_ROWS, 0: "the calibration rows", 1: "the test rows"}
+    names = {NO_SLICE: ALL_ROWS, 0: "the calibration rows", 1: "the test rows"}
     return {
         part: (int(cells.rows[test == value].sum()), int(cells.rows[of_part & cells.outcome].sum()))
         for value, part in names.items()

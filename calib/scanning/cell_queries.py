@@ -20,7 +20,7 @@ from calib.data.file_options import Columns
 from calib.data.slicing import (
     MAX_VALUES,
     MISSING,
-    NONE,
+    NO_SLICE,
     Part,
     Strata,
     crossed,
@@ -364,7 +364,7 @@ class _Query:
         extremes = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
         exact = self.counter.screened.exact
         key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
-        none = np.full(n, NONE, dtype=np.int8)
+        none = np.full(n, NO_SLICE, dtype=np.int8)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
         keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE]).astype(np.int8)}
         for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):

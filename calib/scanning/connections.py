@@ -16,7 +16,7 @@ from calib.loading.table import Table, make_table
 from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, suffix_of, tables_of_database
 
 Kind = Literal["files", "duckdb", "spark", "ibis"]
-KINDS: tuple[str, ...] = get_args(Kind)
+SOURCE_KINDS: tuple[str, ...] = get_args(Kind)
 FILES = (*PARQUET, *ARROW, ".csv")
 ALL_FILES = "(all files)"
 FIRST_ROWS = 1_000
@@ -27,9 +27,9 @@ COUNTS_ONLY = "The operator of this server allows only counts of this source, no
 class Connection:
     """One source.
 
-    `kind` is one of `KINDS`: files (a folder, a glob or a file), a DuckDB database, Spark Connect,
-    or any database to which Ibis connects. `where` is its path or address. `rows` says whether
-    people may see rows: a sample, the rows of a bin, the first rows.
+    `kind` is one of `SOURCE_KINDS`: files (a folder, a glob or a file), a DuckDB database, Spark
+    Connect, or any database to which Ibis connects. `where` is its path or address. `rows` says
+    whether people may see rows: a sample, the rows of a bin, the first rows.
     """
 
     name: str
@@ -45,9 +45,10 @@ class Connection:
         true nor false.
         """
         kind = str(options.get("type", ""))
-        if kind not in KINDS:
+        if kind not in SOURCE_KINDS:
             raise ValueError(
-                f"type of [connections.{name}] must be one of {', '.join(KINDS)}, got {kind!r}."
+                f"type of [connections.{name}] must be one of {', '.join(SOURCE_KINDS)}, "
+                f"got {kind!r}."
             )
         needed = "path" if kind in ("files", "duckdb") else "url"
         where = str(options.get(needed, ""))

@@ -35,7 +35,7 @@ from calib.numerics.score_grid import (
 # A place within a cell is rounded to 2^-32 of its width, so that the sum over 2^31 rows has at most
 # 63 bits.
 UNITS = 2.0**32
-HALF = 2.0**31
+HIGH_WORD = 2.0**31
 SCORE, KEY, LOG, PLACE = "calib_score", "calib_key", "calib_log", "calib_place"
 WEIGHT = "calib_weight"
 LIMBS = ("weight", "weight_sq", "weight_place")
@@ -214,11 +214,13 @@ def with_whole_numbers(
         parts = {**parts, "weight_place": share * nw.col(PLACE)}
     names = [f"{name}_{limb}" for name in parts for limb in (0, 1)]
     rows = _computed_once(rows).with_columns(
-        *((value * HALF).floor().alias(f"{name}_0") for name, value in parts.items()),
-        *((value * HALF).alias(f"{name}_1") for name, value in parts.items()),
+        *((value * HIGH_WORD).floor().alias(f"{name}_0") for name, value in parts.items()),
+        *((value * HIGH_WORD).alias(f"{name}_1") for name, value in parts.items()),
     )
     rows = _computed_once(rows)
-    rest = (_whole((nw.col(f"{n}_1") - nw.col(f"{n}_0")) * HALF).alias(f"{n}_1") for n in parts)
+    rest = (
+        _whole((nw.col(f"{n}_1") - nw.col(f"{n}_0")) * HIGH_WORD).alias(f"{n}_1") for n in parts
+    )
     return rows.with_columns(*rest, *(_whole(nw.col(f"{n}_0")).alias(f"{n}_0") for n in parts)), (
         names
     )
@@ -260,7 +262,7 @@ def sums_of(
 
 def _join_limbs(columns: Mapping[str, NDArray[np.generic]], name: str) -> FloatArray:
     high, low = (np.asarray(columns[f"{name}_{limb}"], dtype=np.float64) for limb in (0, 1))
-    return high / HALF + low / (HALF * HALF)
+    return high / HIGH_WORD + low / (HIGH_WORD * HIGH_WORD)
 
 
 def _score_sums(key: IntArray, weight: FloatArray, place: FloatArray) -> FloatArray:

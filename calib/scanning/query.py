@@ -20,7 +20,7 @@ from calib.data.aggregating import joined_pieces
 from calib.data.file_options import Columns
 from calib.data.slicing import (
     MAX_VALUES,
-    NONE,
+    NO_SLICE,
     Part,
     Strata,
     crossed,
@@ -406,7 +406,7 @@ def _piece(cells: pd.DataFrame, codes: IntArray, first_part: int) -> tuple[Strat
     # Spellings of one label, and values of one range, may leave several entries to be joined.
     table = add_tables(table, table.pick(np.zeros(0, dtype=np.int64)))
     present, stratum = np.unique(table.stratum, return_inverse=True)
-    not_counted = np.full(len(present), NONE, dtype=np.int64)
+    not_counted = np.full(len(present), NO_SLICE, dtype=np.int64)
     return Strata(present + first_part, not_counted, not_counted, not_counted), replace(
         table, stratum=stratum
     )

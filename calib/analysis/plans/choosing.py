@@ -38,7 +38,7 @@ from calib.numerics.monitoring import DayLikelihood, day_likelihood
 from calib.text import day_words, joined, number
 
 # In the declared order: of plans with equal losses the first is chosen.
-KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")
+PLAN_KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")
 # The log-likelihood ratio of the best day that a change needs. docs/plans.md has the share of files
 # without a change that reach it.
 MIN_RATIO = 10.0
@@ -113,7 +113,7 @@ def search(rows: TimedRows) -> ChangeSearch | None:
     inside = since.of(rows)
     outcome, weights = rows.view.outcome[inside], rows.view.weights[inside]
     scores: dict[str, FloatArray] = {"": rows.view.score, "all rows": rows.advised}
-    for kind in KINDS[1:]:
+    for kind in PLAN_KINDS[1:]:
         if kind in domains:
             made = held_out_scores(rows, domains[kind])
             if made is None:
@@ -124,7 +124,7 @@ def search(rows: TimedRows) -> ChangeSearch | None:
         name: float(np.average(row_log_loss(outcome, made[inside]), weights=weights))
         for name, made in scores.items()
     }
-    best = min(domains, key=lambda kind: (losses[kind], KINDS.index(kind)))
+    best = min(domains, key=lambda kind: (losses[kind], PLAN_KINDS.index(kind)))
     return ChangeSearch(likelihood, domains, losses, domains[best])
 
 

@@ -33,7 +33,7 @@ from calib.text import count, joined, number, plural
 
 # A match names where a number comes from only if chance gives fewer matches than this.
 MAX_BY_CHANCE = 0.1
-SAME = 1e-12  # Values that differ by less come from the same bins.
+SAME_EDGE = 1e-12  # Values that differ by less come from the same bins.
 USUAL_NUMBERS, FREQUENT_NUMBERS = (10, 15), (5, 20, 25, 30, 50, 100)
 N_NEAREST = 3
 TIES = {"stable": "ties in the order of the rows", "quick": "ties by an unstable sort"}
@@ -325,7 +325,7 @@ def _equal_values(
             values[family, norm].append((value, one.numbers[place], one))
     for (_, norm), members in values.items():
         members.sort(key=lambda member: member[0])
-        ends = [n for n, (a, b) in enumerate(pairwise(members), 1) if b[0] - a[0] > SAME]
+        ends = [n for n, (a, b) in enumerate(pairwise(members), 1) if b[0] - a[0] > SAME_EDGE]
         for start, end in pairwise([0, *ends, len(members)]):
             yield members[start:end], NORMS[norm]
 

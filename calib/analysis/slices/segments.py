@@ -46,8 +46,9 @@ MIN_SHARE = 0.001
 # The number of positives of a calibrated segment has at least this variance. With 5 instead, and
 # rare positives, the range law rejects calibrated segments up to three times too often.
 MIN_VARIANCE = 10.0
-MIN_CLUSTERS = 10  # Fewer clusters do not show how much they vary.
-# At most this many go to the confirming half: Holm's correction is stricter with every segment.
+MIN_CLUSTERS = 10  # Fewer clusters give no useful variance between them.
+# At most this many segments are tested in the confirming half, because every further one makes
+# Holm's correction stricter.
 MAX_TESTED = 20
 # Segments are examined in the order of their evidence, and at most this many.
 MAX_EXAMINED = 1000

@@ -34,7 +34,7 @@ from calib.numerics.transforms import FAR, sigmoid
 NEITHER = "neither positive nor negative"
 OUTSIDE = "none of the classes"
 # With fewer rows, hashing takes no time that a person would notice.
-MANY_ROWS = 10_000
+MIN_SORTED_ROWS = 10_000
 # Up to this share of values that another row has, they are sought in the others.
 FEW_SHARED = 0.1
 # The unusable rows are marked by reason. A new reason begins without rows.
@@ -437,7 +437,7 @@ def _repeated_rows(frame: pd.DataFrame) -> int:
     """Count as `frame.duplicated()` does, but first drop rows that a few columns distinguish."""
     for i, dtype in enumerate(frame.dtypes):
         # Ids differ in all rows, and whole numbers are compared faster than several columns.
-        if dtype.kind in "iu" and frame.iloc[:MANY_ROWS, i].is_unique:
+        if dtype.kind in "iu" and frame.iloc[:MIN_SORTED_ROWS, i].is_unique:
             frame = frame[_shared(frame.iloc[:, i])]
     n_columns = 1
     while len(frame) and n_columns < len(frame.columns):
@@ -455,7 +455,7 @@ def _shared(column: pd.Series) -> pd.Series:
     """Whether another row has the same value, as `column.duplicated(keep=False)`."""
     values = column.to_numpy()
     # Most scores of many rows differ, which sorting shows in a tenth of the time of hashing.
-    if values.dtype.kind not in "iuf" or len(values) < MANY_ROWS:
+    if values.dtype.kind not in "iuf" or len(values) < MIN_SORTED_ROWS:
         return column.duplicated(keep=False)
     ordered = np.sort(values)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

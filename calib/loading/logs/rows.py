@@ -34,8 +34,8 @@ TOKEN, STATED, JUDGE, NO_SOURCE = "token probability", "stated", "judge's score"
 MAX_TEXT_LENGTH = 1_000
 MAX_NAME_LENGTH = 200
 MAX_CHOICES = 12
-HALF = 0.5
-PARTLY = {0.0, HALF, 1.0}
+PARTLY_RIGHT = 0.5
+GRADES_WITH_PARTLY_RIGHT = {0.0, PARTLY_RIGHT, 1.0}
 
 
 class LogRow(NamedTuple):
@@ -274,13 +274,13 @@ def _correct(grades: NDArray[Any], given: FileFormat, name: str) -> NDArray[Any]
 
 def _partly(name: str, grades: NDArray[Any], values: set[float]) -> InputError:
     low, high = float(grades.min()), float(grades.max())
-    if values <= PARTLY:
-        count = int((grades == HALF).sum())
+    if values <= GRADES_WITH_PARTLY_RIGHT:
+        count = int((grades == PARTLY_RIGHT).sum())
         choices = (
             Choice("Partly right counts as wrong", {"correct_from": 1.0}),
-            Choice("Partly right counts as right", {"correct_from": HALF}),
+            Choice("Partly right counts as right", {"correct_from": PARTLY_RIGHT}),
         )
-        return refuse("partly-right", n=count, name=name, score=HALF, choices=choices)
+        return refuse("partly-right", n=count, name=name, score=PARTLY_RIGHT, choices=choices)
     middle = (low + high) / 2.0
     ends = dict.fromkeys((high, middle))
     answers = (Choice(f"Right from {number(end, 2)}", {"correct_from": end}) for end in ends)

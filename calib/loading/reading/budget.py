@@ -77,7 +77,7 @@ Read = Table | Aggregate
 MICROSECOND = timedelta(microseconds=1)
 # Cells of columns of Python objects are written as JSON. A type that JSON lacks is written as its
 # name and a text, which one of these functions reads.
-KINDS: dict[str, Callable[[str], Any]] = {
+CELL_READERS: dict[str, Callable[[str], Any]] = {
     "Decimal": Decimal,
     "date": date.fromisoformat,
     "time": time.fromisoformat,
@@ -153,7 +153,9 @@ def _column(column: pd.Series) -> tuple[str, pa.Array]:
 def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
     if kind == "objects":
         cells = map(json.loads, column.to_pylist())
-        objects = [KINDS[cell[0]](cell[1]) if isinstance(cell, list) else cell for cell in cells]
+        objects = [
+            CELL_READERS[cell[0]](cell[1]) if isinstance(cell, list) else cell for cell in cells
+        ]
         return pd.Series(objects, dtype=object)
     series = column.to_pandas()
     return series if kind == "category" else series.astype(kind)

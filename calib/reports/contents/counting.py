@@ -17,7 +17,7 @@ from calib.data.aggregate import Aggregate
 from calib.data.aggregating import aggregate_all, joined_pieces
 from calib.data.cells import ScoreCells
 from calib.data.origin import conversion_of
-from calib.data.slicing import NONE, Part, Strata
+from calib.data.slicing import NO_SLICE, Part, Strata
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_edges, bin_starts, edge_ends
@@ -112,7 +112,7 @@ def _uncounted(analysis: LiveAnalysis) -> Uncounted:
 
 
 def _strata(part: FloatArray | IntArray) -> Strata:
-    none = np.full(len(part), NONE, dtype=np.int64)
+    none = np.full(len(part), NO_SLICE, dtype=np.int64)
     return Strata(part.astype(np.int64), none, none, none)
 
 

@@ -23,7 +23,7 @@ from calib.ui.session.workers import prepare
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
-# The server surely answers this long after its preparations.
+# The server answers within this many seconds after its preparations.
 STARTUP_SECONDS = 0.2
 MAX_STOPPING_SECONDS = 10
 
