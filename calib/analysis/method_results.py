@@ -373,7 +373,7 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
     Examples
     --------
     >>> import calib
-    >>> from calib.analysis.functions import function_findings
+    >>> from calib.analysis.method_results import function_findings
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("platt", "logistic", "beta", "spline")})
     >>> function_findings(analysis).sentence
