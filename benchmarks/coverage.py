@@ -259,7 +259,7 @@ def answers(sample: Sample) -> Iterator[Finding]:
     yield "gain, no rejection", float(gains and not rejects and not few)
     yield (
         "disagree unsaid",
-        float(not few and rejects != gains and not verdict.sentence.startswith("Inconclusive: ")),
+        float(not few and rejects != gains and verdict.answer != "inconclusive"),
     )
 
 

@@ -79,11 +79,11 @@ def assert_calibrated(
     >>> assert_calibrated(y, [0.5] * 400, max_ks=0.02)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    AssertionError: Not calibrated (400 rows): KS error 0.25 (95% CI 0.202 to 0.291) is ...
+    AssertionError: Calibration of 400 rows: KS error 0.25 (95% CI 0.202 to 0.291) is ...
     >>> assert_calibrated(y, [0.5] * 400, max_ks=0.02, strict_point=True)
     Traceback (most recent call last):
     ...
-    AssertionError: Not calibrated (400 rows): KS error 0.25 is above 0.02.
+    AssertionError: Calibration of 400 rows: KS error 0.25 is above 0.02.
     """
     __tracebackhide__ = True
     limits = {"max_ks": max_ks, "max_ece": max_ece, "max_log_loss": max_log_loss, "min_p": min_p}
@@ -99,7 +99,7 @@ def assert_calibrated(
     findings = [_finding(name, bound, cells, rows) for name, bound in given.items()]
     broken = [finding.sentence for finding in findings if not finding.is_met]
     if broken:
-        raise AssertionError(f"Not calibrated ({cells.n_rows:,} rows): {'; '.join(broken)}.")
+        raise AssertionError(f"Calibration of {cells.n_rows:,} rows: {'; '.join(broken)}.")
 
 
 def _finding(name: str, bound: float, cells: ScoreCells, rows: BinaryView | None) -> Finding:

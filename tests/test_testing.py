@@ -34,7 +34,7 @@ def test_what_is_calibrated_passes():
         # The log loss is -(ln 0.25 + ln 0.75) / 2.
         ({"max_log_loss": 0.8}, "log loss 0.836988 is above 0.8"),
         ({"min_p": 0.05}, r"p of the KS test \S+ is below 0.05"),
-        ({"max_ks": 0.3, "max_ece": 0.2}, r"\(400 rows\): ECE 0.25 is above 0.2\.$"),
+        ({"max_ks": 0.3, "max_ece": 0.2}, r"400 rows: ECE 0.25 is above 0.2\.$"),
     ],
 )
 def test_every_limit_that_is_broken_is_named(limit, sentence):

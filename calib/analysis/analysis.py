@@ -237,7 +237,7 @@ class Analysis:
         method = self.methods.get(self.recommendation.method)
         if self.after is None or method is None:
             return ""
-        return self.after.after(method.short_label, self.verdict)
+        return self.after.after(method.short_label)
 
     def p_adjusted(self, method: str) -> dict[str, float]:
         """Holm-adjusted p-values of all tests of a method. One below 0.05 rejects calibration.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from scipy.special import chdtrc
@@ -19,19 +18,8 @@ from calib.numerics.intervals import Estimate
 from calib.numerics.transforms import sigmoid
 from calib.text import number, percents, score_percents
 from calib.uncertainty import fit_line
+from calib.words.verdicts import Kind
 
-Kind = Literal[
-    "calibrated",
-    "overconfident",
-    "underconfident",
-    "too high",
-    "too low",
-    "uneven",
-    "reversed",
-    "uninformative",
-    "some classes",
-    "unknown",
-]
 # The cumulative difference has a direction at every score, so its tests are cited.
 CURVE_TESTS = ("ks", "kuiper")
 # If the final cumulative difference is at least this share of its range, the error has one sign:

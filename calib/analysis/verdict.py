@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from calib.analysis.miscalibration import CURVE_TESTS, Kind, ViewWords, finding_of, kind_of
+from calib.analysis.miscalibration import CURVE_TESTS, ViewWords, finding_of, kind_of
 from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
@@ -28,23 +27,10 @@ from calib.numerics.poisson_binomial import few_scores, simulated_noise
 from calib.numerics.score_grid import written
 from calib.text import number, p_value, percent, plural, shortened
 from calib.uncertainty import fit_line
+from calib.words import verdicts
+from calib.words.verdicts import Answer, Kind
 
-Answer = Literal["not calibrated", "no evidence", "inconclusive"]
 SIGNIFICANCE = 0.05
-# Texts name these kinds differently; other kinds are named as they are.
-KIND_WORDS = {
-    "uneven": "too high in some ranges, too low in others",
-    "reversed": "reversed ranking",
-    "uninformative": "uninformative ranking",
-}
-# Sentences name the tests of a verdict in this way.
-TEST_NAMES = {
-    "ks": "KS calibration error",
-    "kuiper": "Kuiper error",
-    "spiegelhalter": "Spiegelhalter z",
-    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
-    "line": "slope and intercept χ²",
-}
 # The first of these tests that rejects is cited as evidence of a kind. Gaps of groups have no
 # direction, so the test of the line is not cited for them.
 CITED_TESTS = {
@@ -76,9 +62,9 @@ class Verdict:
         tests of the view, and the KS test of each class, "class:0", "class:1", ...
     notes : tuple of str
         Further sentences.
-    finding : str
-        What is wrong, where, and by how much, or why the answer is another one. "" in a report of
-        an earlier version, which has only the sentence.
+    finding : str or None
+        What is wrong, where, and by how much, or why the answer is another one. None in a report
+        of version 0.1, which has only the sentence.
     evidence : str
         The test on which the finding is based, or "" if the finding names the reason itself.
     """
@@ -88,7 +74,7 @@ class Verdict:
     answer: Answer
     p_adjusted: Mapping[str, float]
     notes: tuple[str, ...] = ()
-    finding: str = added("")
+    finding: str | None = added(None)
     evidence: str = added("")
 
     @classmethod
@@ -101,11 +87,8 @@ class Verdict:
         evidence: str = "",
     ) -> Verdict:
         """The verdict whose sentence is made of its heading, its finding and its evidence."""
-        heading = _heading(kind, answer)
-        parts = (f"{heading}.", finding, f"({evidence})" if evidence else "")
-        sentence = " ".join(filter(None, parts))
-        if answer == "inconclusive":
-            sentence = f"{heading}: {finding[:1].lower()}{finding[1:]}"
+        heading, body = verdicts.heading(answer, kind), verdicts.body(finding, evidence)
+        sentence = f"{heading}. {body}".rstrip()
         return cls(kind, sentence, answer, p_adjusted, finding=finding, evidence=evidence)
 
     @property
@@ -124,35 +107,22 @@ class Verdict:
 
     @property
     def heading(self) -> str:
-        """The answer in a few words, with the direction of the miscalibration if there is one."""
-        return _heading(self.kind, self.answer)
+        """The answer in a few words, with the kind of the miscalibration if there is one."""
+        return verdicts.heading(self.answer, self.kind)
+
+    @property
+    def body(self) -> str:
+        """What follows the heading. A report of version 0.1 has only the sentence as a whole."""
+        return self.sentence if self.finding is None else verdicts.body(self.finding, self.evidence)
+
+    def after(self, label: str) -> str:
+        """This verdict of held-out calibrated scores in sentences that name the calibrator."""
+        return verdicts.after(label, self.summary, self.body, self.notes)
 
     @property
     def summary(self) -> str:
-        """The heading within a sentence."""
-        return f"{self.heading[:1].lower()}{self.heading[1:]}"
-
-    @property
-    def summary_after(self) -> str:
-        """The same of calibrated scores: "still overconfident"."""
-        if self.answer == "not calibrated":
-            return f"still {KIND_WORDS.get(self.kind, self.kind)}"
-        return self.summary
-
-    def after(self, label: str, before: Verdict) -> str:
-        """This verdict of held-out calibrated scores in sentences that name the calibrator."""
-        said = f"{self.sentence[:1].lower()}{self.sentence[1:]}"
-        if self.answer == "not calibrated" and self.finding:
-            still = "still not" if before.answer == "not calibrated" else "not"
-            kind = KIND_WORDS.get(self.kind, self.kind)
-            said = f"{still} calibrated, {kind}. {self.finding} ({self.evidence})"
-        return " ".join((f"After {label}: {said}", *self.notes))
-
-
-def _heading(kind: Kind, answer: Answer) -> str:
-    if answer == "not calibrated":
-        return f"Not calibrated: {KIND_WORDS.get(kind, kind)}"
-    return {"no evidence": "No evidence of miscalibration"}.get(answer, "Inconclusive")
+        """The kind of the miscalibration, or the answer, within a sentence."""
+        return verdicts.summary(self.answer, self.kind)
 
 
 def adjusted(
@@ -215,15 +185,14 @@ def judge(
     else:
         kind, finding = "some classes", f"No test of {words.place} rejects calibration."
         evidence = _worst_class(classes, p_adjusted) if classes else ""
-    kind_words = KIND_WORDS.get(kind, kind)
     if classes is not None:
         finding = f"{finding} {_classes_sentence(p_adjusted)}"
     if method == "uncalibrated":
         n = sum(p < SIGNIFICANCE for p in p_adjusted.values())
         reject = "A test rejects" if n == 1 else f"{n} tests reject"
         reason = (
-            f"{reject} calibration ({kind_words}; {evidence}), but no calibrator clearly lowers "
-            f"the {words.loss}."
+            f"{reject} calibration ({verdicts.kind_words(kind)}; {evidence}), but no calibrator "
+            f"clearly lowers the {words.loss}."
         )
         return Verdict.of(kind, "inconclusive", p_adjusted, reason)
     return Verdict.of(kind, "not calibrated", p_adjusted, finding, evidence)
@@ -285,4 +254,4 @@ def _evidence(
     cited = next((key for key in shape if key in rejected), strongest)
     statistic = tests[cited].statistic
     size = percent(statistic) if cited in CURVE_TESTS else number(statistic, 1)
-    return f"{TEST_NAMES[cited]} {size}, {p_value(tests[cited].p_value)}"
+    return f"{verdicts.TEST_NAMES[cited]} {size}, {p_value(tests[cited].p_value)}"

@@ -158,7 +158,7 @@ def _tested(analysis: LiveAnalysis, method: str) -> str:
     )
     if after is None:
         return analysis.verdict.sentence
-    return after.after(analysis.methods[method].short_label, analysis.verdict)
+    return after.after(analysis.methods[method].short_label)
 
 
 def write_junit(

@@ -19,10 +19,8 @@ from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import calibration_by, change_text
 from calib.analysis.summary import grouped_scores
-from calib.analysis.verdict import Verdict
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.figures import titles
 from calib.figures.summary import (
     advised,
     before_after_panel,
@@ -31,21 +29,15 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import details, on_average, positives, without_band
 from calib.metrics.cumulative import ks_test
+from calib.words import titles, verdicts
+from calib.words.measures import details, on_average, positives, without_band
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
-    "not calibrated": ("✕ Not calibrated", "red"),
-    "no evidence": ("✓ No evidence of miscalibration", "green"),
-    "inconclusive": ("? Inconclusive", "orange"),
-}
-# Each text ends a sentence that begins with "These probabilities".
-KINDS = {
-    "uneven": "are too high in some ranges, too low in others",
-    "reversed": "rank the rows in reverse order",
-    "uninformative": "do not separate positive from negative rows",
-    "some classes": "are calibrated as a whole, but not for every class",
+    "not calibrated": ("✕", "red"),
+    "no evidence": ("✓", "green"),
+    "inconclusive": ("?", "orange"),
 }
 # The badges of scores whose error has a beginning, or lies in parts of the rows only.
 ON_AVERAGE = ("! Calibrated on average only", "orange")
@@ -86,7 +78,8 @@ def _pill(analysis: Analysis, parts: Parts) -> tuple[str, str]:
         return CHANGED.format(text.day_words(plan.since)), "orange"
     if answer == "no evidence" and parts.wrong:
         return ON_AVERAGE
-    return ANSWER_LOOKS[answer]
+    symbol, color = ANSWER_LOOKS[answer]
+    return f"{symbol} {verdicts.HEADINGS[answer]}", color
 
 
 def _incomplete(analysis: Analysis, parts: Parts) -> bool:
@@ -100,7 +93,7 @@ def _headline(analysis: Analysis, parts: Parts, is_example: bool) -> str:
     scores = "confidences" if _of_answers(analysis) else "probabilities"
     whose = "These example" if is_example else "These"
     if parts.plan is not None:
-        return f"{whose} {scores} {_changed(analysis, parts.plan)}."
+        return f"{whose} {scores} {_changed(parts.plan)}."
     if verdict.answer == "no evidence":
         if parts.wrong:
             where = text.joined(list(dict.fromkeys(f"every {one.unit}" for one in parts.wrong)))
@@ -108,29 +101,18 @@ def _headline(analysis: Analysis, parts: Parts, is_example: bool) -> str:
         return f"{whose} {scores} look calibrated."
     if verdict.answer == "inconclusive":
         return f"It is unclear whether {whose.lower()} {scores} are calibrated."
-    return f"{whose} {scores} {_kind(analysis, verdict)}."
+    return f"{whose} {scores} are {verdict.summary}."
 
 
-def _kind(analysis: Analysis, verdict: Verdict) -> str:
-    """What is wrong, as the end of a sentence about the scores."""
-    kind = KINDS.get(verdict.kind, f"are {verdict.kind}")
-    if analysis.has_answers:
-        kind = kind.replace("positive from negative rows", "right from wrong answers")
-    return kind
-
-
-def _changed(analysis: Analysis, plan: PlanChoice) -> str:
+def _changed(plan: PlanChoice) -> str:
     """What the scores were until a change, and are since then."""
     until, since = text.until_and_since(plan.since)
-    now = "look calibrated"
-    if plan.now.answer == "not calibrated":
-        now = _kind(analysis, plan.now)
-    if plan.before.answer == "no evidence":
-        return f"were calibrated until {until}, and {now} since {since}"
-    before = _kind(analysis, plan.before)
-    if plan.before.answer == "not calibrated" and before.startswith("are "):
-        return f"were {before.removeprefix('are ')} until {until}, and {now} since {since}"
-    return f"changed: since {since} they {now}"
+    wrong = plan.now.answer == "not calibrated"
+    now = f"are {plan.now.summary}" if wrong else "look calibrated"
+    if plan.before.answer == "inconclusive":
+        return f"changed: since {since} they {now}"
+    before = "calibrated" if plan.before.answer == "no evidence" else plan.before.summary
+    return f"were {before} until {until}, and {now} since {since}"
 
 
 def _of_answers(analysis: Analysis) -> bool:
@@ -145,11 +127,8 @@ def _finding(analysis: Analysis, parts: Parts) -> str:
         mean, rate = text.percents(cells.mean_score, cells.base_rate)
         since = text.day_words(parts.plan.since)
         return f"Since {since} they average {mean}, but {rate} {analysis.words.positive}."
-    if not verdict.finding and verdict.sentence != f"{verdict.heading}.":
-        # A report of an earlier version has the sentence as a whole.
-        return verdict.sentence
-    if verdict.answer != "no evidence":
-        return verdict.finding
+    if verdict.finding is None or verdict.answer != "no evidence":
+        return verdict.finding or verdict.body
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     on_average = f"{predicted} is {mean}, {observed} {rate}."
@@ -194,7 +173,7 @@ def _correction(analysis: Analysis, parts: Parts) -> str:
         if parts.failing:
             return f"{name} corrects the average. After it {wrong_parts(parts.failing)}."
         return _corrected(name, parts)
-    return f"After {name}: {after.summary_after}."
+    return f"After {name}: {after.summary}."
 
 
 def _corrected(name: str, parts: Parts) -> str:
@@ -210,7 +189,7 @@ def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
     if plan.plan.method in ("", "uncalibrated"):
         return "No calibrator clearly lowers the log loss since then."
     if plan.after.rejected:
-        return f"After {name}: {plan.after.summary_after}."
+        return f"After {name}: {plan.after.summary}."
     if parts.failing:
         return f"After {name}, {wrong_parts(parts.failing)}."
     return _corrected(name, parts)

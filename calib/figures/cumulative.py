@@ -8,15 +8,15 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.figures import titles
 from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Marker, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, Panel, grid, one
 from calib.figures.theme import FRAME, GREY, LINE_WIDTH, MethodStyle
-from calib.figures.words import KS, details, evidence, verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percent, percents, score_percent, score_percents
+from calib.words import titles
+from calib.words.measures import KS, details, evidence, verdicts
 
 SIDE = 250
 TICKS_RIGHT = 44

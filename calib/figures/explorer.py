@@ -22,7 +22,6 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.rate import RateCurve
 from calib.data.cells import ScoreCells
-from calib.figures import titles
 from calib.figures.axes import AxisKind
 from calib.figures.chart import file_name
 from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE, RATES
@@ -37,8 +36,16 @@ from calib.figures.theme import (
     MethodStyle,
     style_of,
 )
-from calib.figures.words import KS, LAYER_MEANINGS, MAX_BAND_WIDTH, axis_titles, positives, verdicts
 from calib.numerics.few_cells import cell_runs
+from calib.words import titles
+from calib.words.measures import (
+    KS,
+    LAYER_MEANINGS,
+    MAX_BAND_WIDTH,
+    axis_titles,
+    positives,
+    verdicts,
+)
 
 FOLDER = Path(__file__).parent
 # The script computes these from the score and the weights of a cell, but cannot for runs of cells.

@@ -40,7 +40,6 @@ from calib.figures.layers import (
 from calib.figures.panels import TIMELINE_WIDTH, Panels, forest, one, square, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
-from calib.figures.words import binning, details, verdicts
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
 from calib.text import (
@@ -55,6 +54,7 @@ from calib.text import (
     with_interval,
 )
 from calib.uncertainty import Estimate
+from calib.words.measures import binning, details, verdicts
 
 SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
 # More labels would cover the curves; then a legend names them.

@@ -14,8 +14,8 @@ from calib.figures.axes import PanelAxis
 from calib.figures.layers import Bars, Layer, Line, Note
 from calib.figures.panels import PHONE_PANEL_WIDTH, Panels
 from calib.figures.theme import GREY, faded
-from calib.figures.words import unmarked
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.words.measures import unmarked
 
 # Pixels of a letter and of a line of words.
 LETTER, LINE_HEIGHT = 6.4, 15.5

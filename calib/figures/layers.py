@@ -29,9 +29,9 @@ from calib.figures.theme import (
     faded,
     style_of,
 )
-from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import between_percents, count, escaped, level, percent, span
+from calib.words.measures import band_name
 
 AnyFloats = NDArray[np.floating[Any]]
 Values = Sequence[float | None] | NDArray[np.number[Any]]

@@ -29,7 +29,6 @@ from calib.figures.layers import (
 from calib.figures.layers import method as method_of
 from calib.figures.panels import Panels, one, stacked, timeline
 from calib.figures.theme import MethodStyle, faded, style_of
-from calib.figures.words import counts_of_each, is_share
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate
 from calib.text import (
@@ -43,6 +42,7 @@ from calib.text import (
     significant,
     with_interval,
 )
+from calib.words.measures import counts_of_each, is_share
 
 LEFT = 74
 # Pixels: the width, and the heights of both panels, with the gap between them.

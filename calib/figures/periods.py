@@ -26,12 +26,12 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import timeline
-from calib.figures.period_words import how_many_periods
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
-from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.intervals import Estimate
 from calib.text import count, escaped, p_value, percent_with_interval, plural, with_interval
+from calib.words.measures import KS
+from calib.words.periods import how_many_periods
 
 PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03

@@ -9,7 +9,6 @@ import numpy as np
 from calib.analysis import Analysis
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures import titles
 from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
@@ -30,7 +29,10 @@ from calib.figures.layers import (
 from calib.figures.layers import band as band_layer
 from calib.figures.panels import square, stacked
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
-from calib.figures.words import (
+from calib.numerics.arrays import FloatArray
+from calib.text import count, escaped, level, points, shortened, span
+from calib.words import titles
+from calib.words.measures import (
     axis_titles,
     binning,
     counts_of_each,
@@ -38,8 +40,6 @@ from calib.figures.words import (
     verdicts,
     without_band,
 )
-from calib.numerics.arrays import FloatArray
-from calib.text import count, escaped, level, points, shortened, span
 
 SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
 # The curves of an overlay are not methods, but more colours could not be distinguished.

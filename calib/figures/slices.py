@@ -30,7 +30,6 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import PHONE_PANEL_WIDTH, forest
-from calib.figures.slice_words import MAX_IN_ORDER, how_many, in_reading_order, slice_names
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (
@@ -43,6 +42,7 @@ from calib.text import (
     points,
     shortened,
 )
+from calib.words.slices import MAX_IN_ORDER, how_many, in_reading_order, slice_names
 
 WIDTH, ROW_HEIGHT = 460, 30
 N_TICKS = 6

@@ -10,7 +10,6 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures import titles
 from calib.figures.axes import LINEAR, PanelAxis, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.labels import Words, placed
@@ -30,7 +29,10 @@ from calib.figures.panels import Panel, SharedTitles, grid, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
 from calib.figures.theme import ADVISED, DOUBT, GREY, faded
-from calib.figures.words import (
+from calib.numerics.arrays import FloatArray
+from calib.text import escaped, level, percent, percents, shortened
+from calib.words import titles
+from calib.words.measures import (
     axis_titles,
     binning,
     details,
@@ -39,8 +41,6 @@ from calib.figures.words import (
     verdicts,
     without_band,
 )
-from calib.numerics.arrays import FloatArray
-from calib.text import escaped, level, percent, percents, shortened
 
 SIDE, GAP, HISTOGRAM = 380, 12, 36
 

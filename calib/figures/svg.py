@@ -31,9 +31,9 @@ from calib.figures.theme import (
     TITLE_LINE,
     readable,
 )
-from calib.figures.words import BOLD, unmarked
 from calib.numerics.intervals import Estimate
 from calib.text import decimals, percent, with_interval
+from calib.words.measures import BOLD, unmarked
 
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.

@@ -16,12 +16,12 @@ from calib.curves.reliability import bin_tests, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.figures.explorer import packed, packed_cells, script
-from calib.figures.words import without_band
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
 from calib.text import p_value, percent
+from calib.words.measures import without_band
 from tests.browser.actions import address, go, upload
 from tests.browser.harness import TWO_FRAMES, by_key, open_static, settle, visit
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from calib.figures.summary import before_after_chart, before_after_panel
-from calib.figures.words import evidence, without_band
+from calib.words.measures import evidence, without_band
 from tests.figures.conftest import overconfident
 
 

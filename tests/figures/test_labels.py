@@ -10,7 +10,7 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.labels import LETTER, LINE_HEIGHT
-from calib.figures.words import unmarked
+from calib.words.measures import unmarked
 from tests.figures.drawn import ALL, BUILDERS
 
 every_chart = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)

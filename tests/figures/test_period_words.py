@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.periods import PeriodChange
-from calib.figures.period_words import changed
+from calib.words.periods import changed
 
 MONTHS = ("2025-06", "2025-07", "2025-08", "2025-09")
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 import calib
-from calib.figures.words import evidence
 from calib.text import p_value, percent
 from calib.ui.layout.words import errors_sentence
+from calib.words.measures import evidence
 
 
 def calibrated() -> calib.Analysis:

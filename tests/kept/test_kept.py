@@ -20,12 +20,12 @@ import onnxruntime
 import pytest
 
 import calib
-from calib.analysis.verdict import TEST_NAMES
 from calib.calibrators import CALIBRATORS
 from calib.cli.main import main
 from calib.metrics.cumulative import KS
 from calib.reports import Report
 from calib.reports.contents.evidence import GRADES
+from calib.words.verdicts import TEST_NAMES
 from tests.kept import DIGESTS, FOLDER, NUMBERS, REPORTS, VERSIONS
 from tests.kept.make import named_by, numbers_of, public_names
 
@@ -78,8 +78,8 @@ def result_of(path: Path) -> str:
 
 def test_kept_reports_are_verified_after_the_program_is_reworded(monkeypatch, capsys):
     kept = Report.open(REPORTS[-1]).analysis
-    verdict = "calib.analysis.verdict"
-    monkeypatch.setattr(f"{verdict}.KIND_WORDS", {kept.verdict.kind: "wrong"})
+    verdict = "calib.words.verdicts"
+    monkeypatch.setattr(f"{verdict}.KINDS", {kept.verdict.kind: "wrong"})
     monkeypatch.setattr(f"{verdict}.TEST_NAMES", dict.fromkeys(TEST_NAMES, "A test"))
     monkeypatch.setattr("calib.analysis.recommendation.advice_sentence", lambda *_, **__: "Do it.")
     monkeypatch.setattr("calib.metrics.cumulative.KS", (*KS[:2], "Brown's path"))

@@ -26,6 +26,7 @@ from calib.ui.pages.gallery import ENTRIES
 from calib.ui.session import identity
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
 from calib.ui.session.session import SESSION
+from calib.words.verdicts import HEADINGS
 from tests.pages.harness import (
     address,
     answers,
@@ -261,7 +262,7 @@ def test_nothing_is_concluded_from_reversed_scores_before_a_person_says_which_it
     kinds = ("metric", "plotly_chart", "dataframe", "download_button")
     assert not [kind for kind in kinds if app.get(kind)]
     assert not tables(app)
-    for words in ("Not calibrated", "Recommended", "Inconclusive", "No evidence", "Report"):
+    for words in (*HEADINGS.values(), "Recommended", "Report"):
         assert not [each for each in app.markdown if words in each.value], words
     asked = [each.key for each in app.button if (each.key or "").startswith("choose_")]
     assert asked == ["choose_0", "choose_1", "choose_2"]

@@ -16,7 +16,6 @@ import calib
 from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.judge import judge_rows
 from calib.cli import main
-from calib.figures.words import metric_text
 from calib.loading.judged_rows import judged_example
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
@@ -24,6 +23,7 @@ from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.ui.controls.report_files import file_stem
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
+from calib.words.measures import metric_text
 from tests.pages.harness import (
     address,
     answers,

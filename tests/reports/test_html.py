@@ -9,8 +9,8 @@ import pytest
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.figures.words import metric_text
 from calib.reports import Report
+from calib.words.measures import metric_text
 from tests.once import analysed
 from tests.reports.conftest import overconfident
 

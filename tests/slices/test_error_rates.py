@@ -4,8 +4,8 @@ from sklearn.metrics import confusion_matrix
 
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates
 from calib.data.predictions import Predictions
-from calib.figures.slice_words import widest_rate
 from calib.numerics.intervals import wilson_interval
+from calib.words.slices import widest_rate
 
 
 def test_rates_are_those_of_the_confusion_matrix():

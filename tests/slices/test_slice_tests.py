@@ -15,7 +15,6 @@ from calib.analysis.verdict import adjusted, calibration_tests
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.views import rows_by_code
-from calib.figures.slice_words import how_many, largest_gap, miscalibrated, strongest
 from calib.metrics import (
     goodness_of_fit,
     hosmer_lemeshow_test,
@@ -27,6 +26,7 @@ from calib.metrics import (
 from calib.metrics.cumulative import ks_error
 from calib.numerics import poisson_binomial
 from calib.uncertainty import fit_line
+from calib.words.slices import how_many, largest_gap, miscalibrated, strongest
 from tests.rare import rare
 
 RNG = np.random.default_rng(8)

@@ -11,9 +11,9 @@ from calib.analysis.verdict import adjusted
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import TestResult
-from calib.reports.render.sections import TEST_NAMES
 from calib.ui.layout.words import errors_sentence, saving_sentence
 from calib.ui.pages.cumulative import test_lines as lines_of
+from calib.words.verdicts import TEST_NAMES
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.figures.reliability import overlay_chart
-from calib.figures.words import metric_change, metric_interval, metric_text
 from calib.reports.comparison.changes import Change, Compared, MetricChange
 from calib.reports.contents.structure import Contents
 from calib.reports.render.blocks import (
@@ -21,6 +20,7 @@ from calib.reports.render.blocks import (
     row,
 )
 from calib.text import level, moment
+from calib.words.measures import metric_change, metric_interval, metric_text
 
 METHOD = (
     "Differences are second minus first. The reports contain no rows, so intervals are unpaired: "

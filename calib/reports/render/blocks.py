@@ -15,7 +15,7 @@ from calib.analysis.parts import Parts
 from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
-from calib.figures.words import undrawn
+from calib.words.measures import undrawn
 
 # These characters make links, images, HTML, emphasis, code, tables or mathematics anywhere in a
 # line.

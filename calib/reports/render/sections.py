@@ -18,7 +18,6 @@ from calib.crossfit.cross_fitted import MethodMetrics
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised
-from calib.figures.words import KS, chance_level, metric_change, metric_interval, metric_text
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.structure import Contents, shown_methods
@@ -47,14 +46,9 @@ from calib.text import (
     p_value,
     percent,
 )
+from calib.words.measures import KS, chance_level, metric_change, metric_interval, metric_text
+from calib.words.verdicts import TEST_NAMES
 
-TEST_NAMES = {
-    "ks": KS,
-    "kuiper": "Kuiper error",
-    "spiegelhalter": "Spiegelhalter z",
-    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
-    "line": "Slope and intercept χ²",
-}
 CHANCE_LEVEL = "Chance level: the average for a calibrated model with this many rows."
 CHANGES = "Differences from the uncalibrated scores, paired by row, with {} intervals."
 BETTER = (

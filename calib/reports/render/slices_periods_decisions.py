@@ -11,14 +11,6 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.certified_error import NAMES, table_head, table_row
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
-from calib.figures.slice_words import (
-    MAX_IN_ORDER,
-    in_reading_order,
-    largest_gap,
-    miscalibrated,
-    slice_names,
-    strongest,
-)
 from calib.figures.slices import slice_chart
 from calib.numerics.intervals import Estimate
 from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
@@ -44,6 +36,14 @@ from calib.text import (
     score_percent,
     signed,
     significant,
+)
+from calib.words.slices import (
+    MAX_IN_ORDER,
+    in_reading_order,
+    largest_gap,
+    miscalibrated,
+    slice_names,
+    strongest,
 )
 
 # Longer tables are cut in print; the CSV file has all rows.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from html import escape
 
 from calib.calibrators import CALIBRATORS, score_methods
-from calib.figures.words import LAYER_MEANINGS
 from calib.metrics import METRICS, Metric
 from calib.text import significant
 from calib.ui.layout.tables import DIRECTIONS
 from calib.ui.layout.words import linked
+from calib.words.measures import LAYER_MEANINGS
 
 # The file of a metric determines its family. Metrics of new files are last.
 FAMILIES: Mapping[str, str] = {

@@ -16,11 +16,11 @@ from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
-from calib.figures.words import chance_level, metric_change, metric_interval, metric_text
 from calib.numerics.intervals import Estimate
 from calib.text import interval, printed_change
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
+from calib.words.measures import chance_level, metric_change, metric_interval, metric_text
 
 CHANGE_HELP = (
     "Minus that of the uncalibrated scores, paired by row. Significantly: the interval does not "

@@ -9,9 +9,9 @@ from html import escape
 from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
-from calib.figures.words import KS, MIN_DRAWN_ROWS
 from calib.text import formula as written
 from calib.text import number, p_value, percent, plain, plural
+from calib.words.measures import KS, MIN_DRAWN_ROWS
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}

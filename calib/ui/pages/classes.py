@@ -12,7 +12,6 @@ import streamlit as st
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
 from calib.figures.summary import class_panel, highest_of
-from calib.figures.words import KS, binning, details
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
@@ -21,6 +20,7 @@ from calib.ui.layout import charts, frame, tables
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
+from calib.words.measures import KS, binning, details
 
 # Okabe and Ito's vermillion and blue: colour-blind eyes can tell them apart on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"

@@ -14,19 +14,10 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.epsilon import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
-from calib.figures import titles
 from calib.figures.functions import difference_chart, matrix_difference_chart
 from calib.figures.losses import checkpoint_chart, clipping_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import before_after_panel, ranked_results
-from calib.figures.words import (
-    band_sentence,
-    binning,
-    details,
-    metric_change,
-    metric_text,
-    undrawn,
-)
 from calib.metrics import matrix_metrics
 from calib.numerics.intervals import Estimate
 from calib.text import (
@@ -60,6 +51,15 @@ from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
+from calib.words import titles
+from calib.words.measures import (
+    band_sentence,
+    binning,
+    details,
+    metric_change,
+    metric_text,
+    undrawn,
+)
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.

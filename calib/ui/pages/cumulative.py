@@ -17,14 +17,14 @@ from calib.figures.cumulative import (
     finding,
     panels_title,
 )
-from calib.figures.words import details
 from calib.metrics.base import TestResult
-from calib.reports.render.sections import TEST_NAMES
 from calib.text import number, p_value, percent, plain
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, state
+from calib.words.measures import details
+from calib.words.verdicts import TEST_NAMES
 
 WHAT_IT_TESTS = {
     "ks": "Largest cumulative gap up to any score",

@@ -13,7 +13,6 @@ from calib.analysis.judge import JudgeResult, judge_rows
 from calib.data.judged import JudgedRows
 from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
-from calib.figures.words import undrawn
 from calib.loading import Table
 from calib.loading.judged_rows import SCALES, judged_example
 from calib.loading.loader import joined
@@ -37,6 +36,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.results import judge_report, judged_analysis
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
+from calib.words.measures import undrawn
 
 MAX_DISAGREEMENTS = 500
 NO_COLUMN = "–"

@@ -18,13 +18,13 @@ from calib.figures import answer
 from calib.figures.decisions import costs_of, what_costs
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import advised, summary_chart
-from calib.figures.words import undrawn
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.ui.session.team_reports import NEW
+from calib.words.measures import undrawn
 
 DROP_PIXELS = 178
 

@@ -11,10 +11,10 @@ from calib.analysis import Column, analyze, method_results
 from calib.crossfit.cross_fitted import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.figures.words import metric_interval
 from calib.metrics import matrix_metrics
 from calib.numerics.intervals import Estimate
 from calib.ui.layout.tables import Warned, direction, metric_columns, to_best_lines
+from calib.words.measures import metric_interval
 from tests.once import analysed
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from calib.data.file_options import Columns
 from calib.data.origin import Origin
-from calib.figures.words import on_average
 from calib.numerics.intervals import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.layout.words import formula, linked, named_folds
 from calib.ui.pages.classes import CELL_TEXTS
 from calib.ui.session.choices import CHOICES
+from calib.words.measures import on_average
 from tests.once import analysed
 
 

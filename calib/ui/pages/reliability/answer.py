@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.miscalibration import Kind
-from calib.analysis.verdict import Verdict
 from calib.figures.axes import AxisKind
 from calib.figures.explorer import automatic_axis
 from calib.text import joined, percent, plain
 from calib.ui.session import choices, results
 from calib.ui.session.session import Session
-
-IN_PLAIN_WORDS: Mapping[Kind, str] = {
-    "uneven": "too high in some ranges, too low in others",
-    "reversed": "higher scores have fewer positives",
-    "uninformative": "higher scores do not have more positives",
-    "some classes": "miscalibrated in some classes",
-}
 
 
 def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
@@ -26,7 +17,7 @@ def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) ->
     recommended = analysis.recommendation.method
     labels: dict[str, list[str]] = {}
     for key in shown:
-        answer = in_plain_words(results.verdict(session, analysis, key))
+        answer = results.verdict(session, analysis, key).summary
         label = plain(analysis.methods[key].short_label) + (
             " (recommended)" if key == recommended else ""
         )
@@ -38,14 +29,7 @@ def finding(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> s
     """What is wrong with the first method. The chart says where the largest gap is."""
     first = shown[0]
     name = f"**{plain(analysis.methods[first].label)}**: " if len(shown) > 1 else ""
-    return f"{name}{plain(results.verdict(session, analysis, first).finding)}"
-
-
-def in_plain_words(verdict: Verdict) -> str:
-    """The answer of a verdict in a few words."""
-    if verdict.answer != "not calibrated":
-        return verdict.summary
-    return IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
+    return f"{name}{plain(results.verdict(session, analysis, first).finding or '')}"
 
 
 def axis(session: Session, analysis: Analysis) -> AxisKind:

@@ -10,9 +10,9 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.functions import Sensitivity, SensitivityCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.figures.words import band_meaning, chance_level, metric_text
 from calib.text import between_percents, joined, level, p_value, plain
 from calib.ui.session.choices import method_label
+from calib.words.measures import band_meaning, chance_level, metric_text
 
 MAX_LISTED_STRETCHES = 3
 STABLE = "The conclusion does not depend on the number of bins"

@@ -14,7 +14,6 @@ from calib.curves.rate import RateKind
 from calib.figures.explorer import automatic_axis
 from calib.figures.functions import sensitivity_chart
 from calib.figures.reliability import reliability_chart
-from calib.figures.words import undrawn, without_band
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame
 from calib.ui.pages.reliability import (
@@ -27,6 +26,7 @@ from calib.ui.pages.reliability import (
 )
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
+from calib.words.measures import undrawn, without_band
 
 # More methods in one diagram are hard to distinguish.
 MAX_METHODS_TOGETHER = 2

@@ -8,7 +8,6 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import BinTests
-from calib.figures.words import chance_level, metric_text
 from calib.metrics import VariationalEstimate
 from calib.text import (
     between_percents,
@@ -23,6 +22,7 @@ from calib.ui.layout import words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
+from calib.words.measures import chance_level, metric_text
 
 RATIO = "Observed positives divided by the sum of the scores (O/E). A calibrated model is near 1."
 TOTAL_HEAD: Sequence[tuple[str, str]] = (

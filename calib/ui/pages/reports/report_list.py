@@ -6,7 +6,6 @@ from functools import partial
 
 import streamlit as st
 
-from calib.analysis.verdict import KIND_WORDS
 from calib.store import Deletion, Entry, Store, StoreError, moment_words, place
 from calib.text import plain
 from calib.ui.controls.widgets import ask
@@ -16,6 +15,7 @@ from calib.ui.session import identity, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import COMPARED, REPORT, TeamReports
+from calib.words import verdicts
 
 REPORTS_PER_PAGE = 10
 MAX_LOG_LINES = 50
@@ -88,7 +88,7 @@ def _filters(session: Session, store: Store) -> None:
 
 
 def _shown(name: str, value: str) -> str:
-    return KIND_WORDS.get(value, value) if name == "verdict" else value
+    return verdicts.kind_words(value) if name == "verdict" else value
 
 
 def _entry(session: Session, entry: Entry, number: int) -> None:

@@ -16,19 +16,9 @@ from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceT
 from calib.analysis.verdict import SIGNIFICANCE, adjusted
 from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
-from calib.figures.period_words import changed
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.slice_words import (
-    MAX_IN_ORDER,
-    in_reading_order,
-    largest_gap,
-    miscalibrated,
-    slice_names,
-    widest_rate,
-)
 from calib.figures.slices import slice_chart
-from calib.figures.words import KS
 from calib.numerics.intervals import Estimate
 from calib.text import (
     count,
@@ -51,6 +41,16 @@ from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
+from calib.words.measures import KS
+from calib.words.periods import changed
+from calib.words.slices import (
+    MAX_IN_ORDER,
+    in_reading_order,
+    largest_gap,
+    miscalibrated,
+    slice_names,
+    widest_rate,
+)
 
 Namer = Callable[[int], str]
 HOW_TO_CROSS = (

@@ -11,10 +11,10 @@ from calib.analysis.slices import SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.data.slicing import CROSSED
-from calib.figures.words import KS
 from calib.numerics.arrays import IntArray
 from calib.numerics.intervals import Estimate
 from calib.text import interval, level, number, p_value, percent, plural, points, shortened
+from calib.words.measures import KS
 
 # More slices are sorted by evidence, because the few that matter would be hard to find.
 MAX_IN_ORDER = 24
