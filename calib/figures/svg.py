@@ -56,13 +56,6 @@ def to_file(chart: Chart) -> str:
     return f'{start} color="{INK}">{GROUND}{end}'
 
 
-def in_page(file: str, alt: str) -> str:
-    """The SVG of such a file as part of a page, which has the font and the colours."""
-    start, drawn = file.split(GROUND, 1)
-    box = start[start.index("viewBox=") :].split(" color=")[0]
-    return f'<svg role="img" class="plot" aria-label="{escape(alt)}" {box}>{drawn}'
-
-
 def to_svg(chart: Chart) -> str:
     """The chart as an SVG element; the page's CSS gives its text a colour."""
     plots = [Plot(chart, names) for names in chart.panels.names]

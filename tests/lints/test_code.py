@@ -83,7 +83,7 @@ OTHERS = {
         "calib/reports/render/archive.py",
         "calib/reports/verify.py",
     ),
-    *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
+    "calib/cli/check.py",
     *("calib/analysis/slices/calibration.py", "calib/data/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",

@@ -22,7 +22,6 @@ from calib.loading.examples import EXAMPLES
 from calib.loading.judged_rows import judged_example
 from calib.metrics import METRICS
 from calib.text import number, percent, percents
-from calib.ui.pages.gallery import ENTRIES
 from calib.ui.session import identity
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
 from calib.ui.session.session import SESSION
@@ -162,10 +161,6 @@ def reports(shown: Shown) -> None:
     assert {"save", "grade"} <= {each.key for each in (*shown.app.button, *shown.app.radio)}
 
 
-def gallery(shown: Shown) -> None:
-    assert len(shown.app.dataframe) == sum(len(entry.numbers) for entry in ENTRIES)
-
-
 def methods(shown: Shown) -> None:
     listed = " ".join(one.proto.body for one in shown.app.get("html"))
     assert not [key for key in (*METRICS, *CALIBRATORS) if key not in listed]
@@ -183,7 +178,6 @@ FACTS: dict[str, Callable[[Shown], None]] = {
     "Judge": judge,
     "Monitor": monitor,
     "Reports": reports,
-    "Gallery": gallery,
     "Methods": methods,
     "Data": data_page,
 }

@@ -16,7 +16,7 @@ from calib.data.base import Data
 from calib.data.progress import Progress
 from calib.text import plain, sentence
 from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
-from calib.ui.layout import charts, navigation, notes, search, side_by_side
+from calib.ui.layout import charts, navigation, notes, side_by_side
 from calib.ui.session import identity, open_sessions, results, state
 from calib.ui.session.free_memory import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
@@ -54,7 +54,6 @@ def begin(title: str) -> Session:
         if title in WITH_ANALYSIS:
             widgets.settings(session, rows)
         share(session)
-        search.draw(session, classes)
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)

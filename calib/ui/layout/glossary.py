@@ -1,4 +1,4 @@
-"""What every metric, calibrator and term means, for the Methods page and the search."""
+"""What every metric, calibrator and term means, for the Methods page."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from calib.ui.session.page_list import PAGES
+from calib.ui.session.page_list import MOVED, PAGES
 from calib.ui.session.receiving import Receiving
 from calib.ui.session.sign_in_gate import SignInGate
 from calib.ui.streamlit_private import (
@@ -173,6 +173,13 @@ class Guard:
         if is_at(scope["path"], SIGN_OUT_PATH) and is_from_elsewhere(Headers(scope=scope)):
             words = "Another site asked to sign you out. Sign out on a page of the dashboard."
             await PlainTextResponse(words, 403)(scope, receive, send)
+            return
+
+        if moved := MOVED.get(scope["path"].rpartition("/")[2]):
+            # The address is relative, because the server may be below a path of a proxy.
+            query = scope["query_string"].decode()
+            address = f"./{moved}?{query}" if query else f"./{moved}"
+            await RedirectResponse(address)(scope, receive, send)
             return
 
         async def sent(message: MutableMapping[str, Any]) -> None:

@@ -21,19 +21,19 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "Monitor": "pages/monitor.py",
         "Reports": "pages/reports.py",
     },
-    "Learn": {"Gallery": "pages/gallery.py", "Methods": "pages/methods.py"},
+    "Learn": {"Methods": "pages/methods.py"},
     "Data": {"Data": "pages/data.py"},
 }
 PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
+# Pages of earlier versions, and the page that each of their addresses leads to.
+MOVED: Mapping[str, str] = {"gallery": "methods"}
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
-WITHOUT_DATA = ("Judge", "Monitor", "Reports", "Gallery", "Methods")
+WITHOUT_DATA = ("Judge", "Monitor", "Reports", "Methods")
 # These pages are the same in every view of a matrix.
-WITHOUT_VIEW = ("Data", "Classes", "Judge", "Gallery", "Methods")
+WITHOUT_VIEW = ("Data", "Classes", "Judge", "Methods")
 # On the other pages a changed choice has no effect.
-WITH_ANALYSIS = tuple(
-    page for page in PAGES if page not in ("Data", "Judge", "Monitor", "Gallery", "Methods")
-)
+WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Judge", "Monitor", "Methods"))

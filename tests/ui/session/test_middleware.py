@@ -1,5 +1,7 @@
 """Requests under a foreign name, for the metrics, or that another site made a browser send."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -10,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from calib.ui.session.middleware import Guard, KnownHosts, host_names
+from calib.ui.session.page_list import MOVED, PAGES
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,6 +48,22 @@ def test_an_address_is_answered_as_browsers_write_it(
         assert status(app, Host=f"{name}:8733") == status(app, Host=name) == 200
     for name in ("evil.invalid", "[::2]:8733", "[::1", "::1:8733", "", "localhost.evil.invalid"):
         assert status(app, Host=name) == 400
+
+
+@pytest.mark.parametrize("before", ["", "/behind/a/proxy"])
+def test_the_address_of_a_page_that_moved_leads_to_the_living_page(before: str) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": f"{before}/gallery", "headers": []}
+    in_thread(Guard(answer, False), {**scope, "query_string": b"ex=svm&bins=7"}, send)
+    start = next(one for one in sent if one["type"] == "http.response.start")
+    assert start["status"] == 307
+    assert dict(start["headers"])[b"location"] == b"./methods?ex=svm&bins=7"
+    assert {*MOVED}.isdisjoint(Path(file).stem for file in PAGES.values())
+    assert {*MOVED.values()} <= {Path(file).stem for file in PAGES.values()}
 
 
 @pytest.mark.parametrize("path", ["", "/", "//", "/?families=x"])

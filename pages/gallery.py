@@ -1,5 +1,0 @@
-"""Gallery."""
-
-from calib.ui.pages import gallery
-
-gallery.page()
