@@ -54,11 +54,6 @@ OUTSIDE = Subject("outside", "Rows left unchanged", style_of("uncalibrated"))
 CLIPPED = Subject("clipped", "Clipped", MethodStyle(style_of("clip").color, "solid", "circle"))
 
 
-def with_path(analysis: Analysis) -> tuple[str, ...]:
-    """Keys of the methods that have a lambda path."""
-    return tuple(key for key, result in analysis.methods.items() if result.function.path)
-
-
 @chart
 def lambda_path_chart(analysis: Analysis, method: str, *, recommended: str | None = None) -> Chart:
     """Cross-validated loss of one method by lambda. A large marker shows the lambda in use.

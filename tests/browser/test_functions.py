@@ -1,4 +1,4 @@
-"""Exploring epsilon and smoothness on the Functions page."""
+"""Exploring epsilon on the Functions page."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -56,14 +56,3 @@ def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     faint = trace(page, "chart_functions", "Spline, automatic ε")
     assert faint["y"] == pytest.approx(ruled)
     assert trace(page, "chart_functions", "Spline")["y"] != pytest.approx(ruled)
-
-
-def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
-    visit(page, "/functions")
-    expect(by_key(page, "chart_lambda_spline")).to_have_count(0)
-    open_settings(page)
-    expect(by_key(page, "chart_lambda_spline").locator(".js-plotly-plot")).to_be_visible()
-    x, _ = marked(trace(page, "chart_lambda_spline", "Spline"))
-    at, _ = marked(trace(page, "chart_lambda_spline", "Degrees of freedom"))
-    assert x == at
-    expect(by_key(page, "parameters_spline")).to_contain_text(f"λ = {x:.3g}")

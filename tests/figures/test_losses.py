@@ -7,7 +7,7 @@ import pytest
 
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.curves.functions import LambdaPath
-from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
+from calib.figures.losses import epsilon_chart, lambda_path_chart
 
 LOSSES = np.array([0.7, 0.52, 0.5, 0.51])
 
@@ -124,7 +124,6 @@ def test_small_differences_are_not_blown_up(analysis):
     assert high - low >= 1e-3
 
 
-def test_methods_without_a_path_are_not_listed_and_refused(analysis, texts):
-    assert with_path(searched(analysis, [])) == ("platt",)
+def test_methods_without_a_path_are_refused(analysis, texts):
     with texts.raises(ValueError):
         lambda_path_chart(analysis, "beta")

@@ -3,14 +3,11 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
 from calib.calibrators import score_methods
 from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
-from calib.curves.functions import LambdaPath
 from calib.loading.examples import EXAMPLES
-from calib.ui.pages.functions import why_lambda
 from tests.pages.harness import press, start
 from tests.rare import rare
 
@@ -28,7 +25,7 @@ def rows(app) -> str:
     return " ".join(body for body in bodies if 'class="parameters' in body)
 
 
-MAPS, LAMBDAS, LOSSES = "Identity", "Degrees of freedom", "Rows left unchanged"
+MAPS, LOSSES = "Identity", "Rows left unchanged"
 
 
 @pytest.fixture
@@ -54,18 +51,9 @@ def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
     assert not [one for one in without.expander if one.label == "Spline settings"]
     for each in (app, without):
         assert chart(each, MAPS)
-        assert not chart(each, LAMBDAS)
         assert not chart(each, LOSSES)
     assert not fits
     assert press(app, "use_platt").selectbox(key="use_method").value == "platt"
-
-
-def test_the_page_says_why_lambda_is_not_at_the_minimum(texts):
-    losses = np.array([0.5, 0.4, 0.40001, 0.6])
-    path = LambdaPath(np.array([0.1, 1.0, 10.0, 100.0]), losses, np.array([9.0, 5, 3, 2]), 2)
-    assert "a loss lower by 1e-5" in why_lambda(path)
-    texts(why_lambda(path))
-    texts(why_lambda(LambdaPath(path.lambdas, losses, path.degrees, 1)))
 
 
 @rare
@@ -76,7 +64,6 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
         assert method.label in words
         assert key == "uncalibrated" or method.label in drawn
     assert drawn["Isotonic"]["yaxis"] == "y3"  # The last trace of that name has its knots.
-    assert "Spline" in chart(app, LAMBDAS)
     assert "Spline" in chart(app, LOSSES)
     assert "multiplied by 1" not in words
     options = app.multiselect(key="methods").options

@@ -11,11 +11,10 @@ from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.recommendation import RULE, interval_text
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.epsilon import Clipping, compare_clipping
-from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
+from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.functions import difference_chart, matrix_difference_chart
-from calib.figures.losses import checkpoint_chart, clipping_chart
+from calib.figures.losses import checkpoint_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import before_after_panel, ranked_results
 from calib.metrics import matrix_metrics
@@ -30,8 +29,6 @@ from calib.text import (
     plain,
     plural,
     printed_change,
-    signed,
-    significant,
 )
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes, words
@@ -49,7 +46,6 @@ from calib.ui.layout.tables import (
 )
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
-from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 from calib.words import titles
 from calib.words.measures import (
@@ -85,12 +81,6 @@ MATRIX_CHANGE = """
   and the multiclass Brier score sums over the classes.
 - **Accuracy** changes only if a method reorders the classes of a row. Temperature scaling, clipping
   and the KS spline never do.
-"""
-CLIPPING = """
-- **Clipping** only limits how extreme scores can be: none is below p_min, and each row is divided
-  by its sum.
-- The best bound is chosen on these same rows, so its loss is optimistic.
-  [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
 MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels."
 MODELS_BEST_HELP = (
@@ -138,7 +128,6 @@ def body(session: Session, model: state.Model) -> None:
         table(session, model, "all_classes", columns)
         if len(analysis.methods) > 1:
             matrix_forest(analysis)
-        clipping_section(session, compared)
         st.markdown(f"### This view: {plain(analysis.data.positive_name)}")
         to_best = {}
     columns = metric_columns(analysis.columns, analysis.methods, to_best)
@@ -296,44 +285,6 @@ def matrix_forest(analysis: Analysis) -> None:
     drawn = charts.kept(matrix_difference_chart, analysis)
     with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=charts.ROWS_WIDTHS):
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
-
-
-def clipping_section(session: Session, compared: LiveMulticlassComparison) -> None:
-    at = compared.confidence_level
-    st.markdown("### Clipping against calibration")
-    try:
-        with st.spinner("Clipping at every bound"):
-            # Other views compare the same held-out scores, so the key is not the comparison.
-            clip = Keyed(compare_clipping, compared)
-            clipping = session.memo.heavy(clip, compared.held_out, at)
-    except ValueError as error:
-        st.caption(str(error))
-        return
-    with charts.beside(clipping_chart(clipping), "chart_clipping", 2):
-        st.markdown(clipping_sentence(clipping, at))
-        frame.reading(CLIPPING, "clipping")
-
-
-def clipping_sentence(clipping: Clipping, confidence_level: float) -> str:
-    best, gain = clipping.best, clipping.gain
-    lead = (
-        f"Multiclass log loss is **{number(clipping.uncalibrated.value)}** uncalibrated and "
-        f"**{number(best.log_loss.value)}** clipped at the best of {len(clipping.bounds)} bounds, "
-        f"p_min = {significant(best.p_min)}."
-    )
-    if clipping.calibrator == "uncalibrated":
-        return lead
-    if gain.high < 0.0:
-        verdict = "Calibration does more than avoid extreme scores."
-    elif gain.low > 0.0:
-        verdict = "Clipping alone does better."
-    else:
-        verdict = "The two are not significantly different."
-    return (
-        f"{lead} **{method_label(clipping.calibrator)}** reaches "
-        f"**{number(clipping.calibrated.value)}**, a change of {signed(gain.value)} from clipping "
-        f"({level(confidence_level)} CI {interval(gain, sign=True)}). {verdict}"
-    )
 
 
 def compare_models(session: Session, models: Sequence[state.Model]) -> None:

@@ -21,16 +21,16 @@ from calib.crossfit.epsilon import (
     epsilon_curve,
     takes_epsilon,
 )
-from calib.curves.functions import CalibrationFunction, LambdaPath
+from calib.curves.functions import CalibrationFunction
 from calib.data.progress import Progress
 from calib.figures.functions import compact_logit_chart, functions_chart
-from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
+from calib.figures.losses import epsilon_chart
 from calib.text import interval, joined, level, number, plain, significant
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.session import choices, state
-from calib.ui.session.choices import OVER_EPSILON, method_label
+from calib.ui.session.choices import OVER_EPSILON
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
@@ -147,7 +147,7 @@ def parameters_row(analysis: LiveAnalysis, key: str) -> str:
 
 
 def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
-    """Smoothing and epsilon of splines, computed when they are opened."""
+    """Epsilon of splines, computed when it is opened."""
     options = epsilon_methods(analysis)
     if not options:
         return
@@ -158,36 +158,12 @@ def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
     if not settings.open:
         return
     with settings:
-        columns = st.columns(3, gap="large")
-        with columns[0]:
-            smoothness(analysis)
-        with columns[1]:
+        scale, effect = st.columns(2, gap="large")
+        with scale:
             transform(session, analysis)
-        with columns[2]:
+        with effect:
             st.markdown("#### Effect of epsilon")
             over_epsilon(session, analysis, options)
-
-
-def smoothness(analysis: Analysis) -> None:
-    for key in with_path(analysis):
-        st.markdown(f"#### Smoothing (lambda) of {method_label(key)}")
-        drawn = lambda_path_chart(analysis, key, recommended=state.recommended(analysis))
-        charts.chart(drawn, f"chart_lambda_{key}")
-        path = analysis.methods[key].function.path
-        if path is not None:
-            st.caption(why_lambda(path))
-
-
-def why_lambda(path: LambdaPath) -> str:
-    """Why the lambda in use is not at the minimum of the curve."""
-    used, best = path.lambdas[path.chosen], path.lambdas[path.lowest]
-    if path.chosen == path.lowest:
-        return f"λ = {significant(used)} has the lowest cross-validated loss."
-    return (
-        f"λ = {significant(best)} has a loss lower by {significant(path.excess, 2)}, but "
-        f"λ = {significant(used)} is in use: each degree of freedom has a small penalty, because "
-        "the minimum of a flat curve is often noise."
-    )
 
 
 def transform(session: Session, analysis: LiveAnalysis) -> None:
