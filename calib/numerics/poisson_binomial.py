@@ -6,7 +6,7 @@ The consistency band of a bin, Brownian limits, and the errors of many binnings 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtr
 
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import Bins, equal_weights
 from calib.numerics.cells import Cells
-from calib.numerics.intervals import normal_quantile
+from calib.numerics.intervals import check_level
 from calib.numerics.resampling import draw_noise
 
 # With more rows and at least this variance of the number of positives, the normal approximation is
@@ -29,7 +29,7 @@ MAX_EXACT_GAP_VARIANCE = 25.0
 # If the variance is below 100 and the mean below 200, P(count >= MAX_COUNTS) is below 1e-16.
 MAX_COUNTS = 512
 N_RUNS = 32  # Rows of a large bin are joined into this many runs of equal probability.
-BINS_AT_ONCE = 64  # Fewer bins at once need less memory if a plot has very many small bins.
+TRIALS_AT_ONCE = 1 << 16  # Fewer rows at once need less memory if there are very many bins.
 # Polynomials of at most this length are multiplied term by term, in half the time of FFTs.
 MAX_SHORT_LENGTH = 5
 N_HALVINGS = 30
@@ -56,14 +56,8 @@ def calibrated_rate_interval(
     >>> calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
     (array([0.1, 0.6]), array([0.4, 0.9]))
     """
-    counts = _exact_counts(cells, bins, MIN_NORMAL_VARIANCE, MAX_EXACT_ROWS)
-    tail = (1.0 - confidence_level) / 2.0
-    if simultaneous:
-        tail = _tail_of_all(counts.values(), len(bins) - len(counts), confidence_level)
-    low, high = _normal(cells, bins, 1.0 - 2.0 * tail)
-    for position, count in counts.items():
-        low[position], high[position] = np.array(count.bounds(tail)) / bins.rows[position]
-    return low, np.minimum(high, 1.0)
+    rates = CalibratedRates.of(cells, bins)
+    return rates.together(confidence_level) if simultaneous else rates.alone(confidence_level)
 
 
 def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
@@ -79,60 +73,153 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)
     array([0.18 , 0.256])
     """
-    # If X is at least 0, E abs(X - EX) is at most 2 EX, and rare positives come near that bound.
-    rarer = np.minimum(bins.mean_score, 1.0 - bins.mean_score)
-    gap = np.minimum(math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins), 2.0 * rarer)
-    for position, count in _exact_counts(cells, bins, MAX_EXACT_GAP_VARIANCE).items():
-        gap[position] = count.mean_absolute_deviation / bins.rows[position]
-    return gap
+    return CalibratedRates.of(cells, bins, variance=MAX_EXACT_GAP_VARIANCE, rows=0.0).gap()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Count:
-    """Distribution of the number of positives in a bin, from its first possible number on."""
+class CalibratedRates:
+    """Distributions of the observed frequencies of bins under y ~ Bernoulli(s).
 
-    first: int
+    The bins may be those of several diagrams of the same cells, one after another, so that all are
+    computed at once. Those of one diagram lie in their intervals together.
+    """
+
+    bins: Bins
+    spread: FloatArray
+    diagram: IntArray  # The number of each bin's diagram, from 0.
+    # These bins have an exact distribution of the number of positives, from `lowest` on. That of
+    # the i-th is `pmf[start[i]:start[i + 1]]`, with the cumulative probabilities `cdf`.
+    position: IntArray
+    lowest: IntArray
+    start: IntArray
     pmf: FloatArray
     cdf: FloatArray
 
-    def bounds(self, tail: float) -> tuple[int, int]:
-        """The quantiles beyond which there is at most this probability on each side."""
-        low, high = self._positions(tail)
-        return self.first + low, self.first + high
-
-    def coverage(self, tail: float) -> float:
-        """Probability between the bounds, which are included."""
-        low, high = self._positions(tail)
-        return float(self.cdf[high] - (self.cdf[low - 1] if low else 0.0))
-
-    @property
-    def mean_absolute_deviation(self) -> float:
-        count = np.arange(len(self.pmf))
-        return float(np.abs(count - count @ self.pmf) @ self.pmf)
-
-    def _positions(self, tail: float) -> tuple[int, int]:
-        low, high = self.cdf.searchsorted([tail, 1.0 - tail])
-        return int(low), min(int(high), len(self.cdf) - 1)
-
-
-def _tail_of_all(counts: Collection[_Count], n_normal: int, confidence_level: float) -> float:
-    """The largest tail per bin at which all bins are within their bounds with this probability."""
-
-    def enough(tail: float) -> bool:
-        return (
-            math.prod(count.coverage(tail) for count in counts) * (1.0 - 2.0 * tail) ** n_normal
-            >= confidence_level
+    @classmethod
+    def of(
+        cls,
+        cells: Cells,
+        bins: Bins,
+        diagram: IntArray | None = None,
+        *,
+        variance: float = MIN_NORMAL_VARIANCE,
+        rows: float = MAX_EXACT_ROWS,
+    ) -> CalibratedRates:
+        """Exact for bins with at most this many rows, or a smaller variance of the positives."""
+        counts = [*_exact_counts(cells, bins, variance, rows)]
+        return cls(
+            bins=bins,
+            spread=calibrated_spread(cells, bins),
+            diagram=np.zeros(len(bins), dtype=np.int64) if diagram is None else diagram,
+            position=_joined([count.position for count in counts]),
+            lowest=_joined([count.lowest for count in counts]),
+            start=np.cumsum(_joined([np.array([0]), *(count.size for count in counts)])),
+            pmf=np.concatenate([np.empty(0), *(count.pmf[count.inside] for count in counts)]),
+            cdf=np.concatenate(
+                [np.empty(0), *(np.cumsum(count.pmf, axis=-1)[count.inside] for count in counts)]
+            ),
         )
 
-    high = (1.0 - confidence_level) / 2.0
-    if enough(high):
-        return high
-    # Bonferroni's tail is always small enough.
-    low = high / (len(counts) + n_normal)
-    for _ in range(N_HALVINGS):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if enough(middle) else (low, middle)
-    return low
+    def gap(self) -> FloatArray:
+        """The mean absolute gap of each bin."""
+        # If X is at least 0, E abs(X - EX) is at most 2 EX, and rare positives come near that
+        # bound.
+        rarer = np.minimum(self.bins.mean_score, 1.0 - self.bins.mean_score)
+        gap = np.minimum(math.sqrt(2.0 / math.pi) * self.spread, 2.0 * rarer)
+        spread, ends = (
+            self.spread * self.bins.rows,
+            zip(self.start[:-1], self.start[1:], strict=True),
+        )
+        for i, (position, (first, end)) in enumerate(zip(self.position, ends, strict=True)):
+            if spread[position] ** 2 < MAX_EXACT_GAP_VARIANCE:
+                pmf, number = self.pmf[first:end], np.arange(end - first)
+                if self.lowest[i]:
+                    # The last bit of a sum depends on its order in memory, which is that of the
+                    # mirrored distribution.
+                    pmf = pmf[::-1].copy()[::-1]
+                deviation = float(np.abs(number - number @ pmf) @ pmf)
+                gap[position] = deviation / self.bins.rows[position]
+        return gap
+
+    def alone(self, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+        """The range in which each observed frequency lies with this probability."""
+        check_level(confidence_level)
+        return self._bounds(np.full(len(self.bins), (1.0 - confidence_level) / 2.0))
+
+    def together(self, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+        """The ranges in which those of one diagram lie together with this probability."""
+        check_level(confidence_level)
+        return self._bounds(self._tails(confidence_level)[self.diagram])
+
+    def _bounds(self, tail: FloatArray) -> tuple[FloatArray, FloatArray]:
+        half = ndtri(0.5 + (1.0 - 2.0 * tail) / 2.0) * self.spread
+        low = np.maximum(self.bins.mean_score - half, 0.0)
+        high = np.minimum(self.bins.mean_score + half, 1.0)
+        at, first = self.position, self.lowest - self.start[:-1]
+        low[at] = (first + self._reached(tail[at])) / self.bins.rows[at]
+        high[at] = (first + self._reached(1.0 - tail[at])) / self.bins.rows[at]
+        return low, np.minimum(high, 1.0)
+
+    def _reached(self, probability: FloatArray) -> IntArray:
+        """Where in `cdf` each bin reaches a probability; its end if it does not."""
+        low, high = self.start[:-1], self.start[1:] - 1
+        while (low < high).any():
+            middle = (low + high) >> 1
+            below = self.cdf[middle] < probability
+            low, high = (
+                np.where(below & (low < high), middle + 1, low),
+                np.where(below, high, middle),
+            )
+        return low
+
+    def _tails(self, confidence_level: float) -> FloatArray:
+        """The largest tail per bin at which all bins of a diagram are within their bounds."""
+        n = np.bincount(self.diagram)
+        n_normal = n - np.bincount(self.diagram[self.position], minlength=len(n))
+
+        def enough(tail: FloatArray) -> BoolArray:
+            product = (1.0 - 2.0 * tail) ** n_normal
+            np.multiply.at(product, self.diagram[self.position], self._coverage(tail))
+            return product >= confidence_level
+
+        highest = np.full(len(n), (1.0 - confidence_level) / 2.0)
+        # Bonferroni's tail is always small enough.
+        low, high = highest / n, np.where(enough(highest), highest, 0.0)
+        done = high > 0.0
+        high = highest
+        for _ in range(0 if done.all() else N_HALVINGS):
+            middle = np.sqrt(low * high)
+            fits = enough(middle)
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.where(done, highest, low)
+
+    def _coverage(self, tail: FloatArray) -> FloatArray:
+        """Probability between the bounds of each exact bin, which are included."""
+        of_bin = tail[self.diagram[self.position]]
+        low, high = self._reached(of_bin), self._reached(1.0 - of_bin)
+        below = np.where(low > self.start[:-1], self.cdf[low - 1], 0.0)
+        return self.cdf[high] - below
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """Distributions of the numbers of positives of some bins, a row each.
+
+    They begin with the number `lowest`, and have `size` probabilities.
+    """
+
+    position: IntArray
+    lowest: IntArray
+    size: IntArray
+    pmf: FloatArray
+
+    @property
+    def inside(self) -> BoolArray:
+        return np.arange(self.pmf.shape[1]) < self.size[:, None]
+
+
+def _joined(arrays: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
 
 
 def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
@@ -173,22 +260,19 @@ def _short_products(factors: FloatArray, length: int) -> FloatArray:
 
 def _exact_counts(
     cells: Cells, bins: Bins, variance: float, rows: float = 0.0
-) -> dict[int, _Count]:
+) -> Iterator[_Counts]:
     """Distributions of bins with at most this many rows, or a smaller variance of the positives."""
     if not equal_weights(cells):
-        return {}
+        return
     spread = calibrated_spread(cells, bins) * bins.rows
     chosen = (bins.rows <= rows) | (np.square(spread) < variance)
     small = np.flatnonzero(chosen & (bins.rows <= MAX_EXACT_ROWS))
-    large = np.flatnonzero(chosen & (bins.rows > MAX_EXACT_ROWS))
-    counts = {}
     for part in _of_like_size(small, bins.rows[small]):
         pmf = poisson_binomial_pmf(_trials(cells, bins.first[part], bins.last[part]))
-        cdf = np.cumsum(pmf, axis=-1)
-        for row, position in enumerate(part.tolist()):
-            size = int(bins.rows[position]) + 1
-            counts[position] = _Count(0, pmf[row, :size], cdf[row, :size])
-    return counts | {position: _large_count(cells, bins, position) for position in large.tolist()}
+        size = bins.rows[part].astype(np.int64) + 1
+        yield _Counts(part, np.zeros_like(size), size, pmf)
+    for position in np.flatnonzero(chosen & (bins.rows > MAX_EXACT_ROWS)).tolist():
+        yield _large_count(cells, bins, position)
 
 
 def _of_like_size(positions: IntArray, rows: FloatArray) -> Iterator[IntArray]:
@@ -196,11 +280,12 @@ def _of_like_size(positions: IntArray, rows: FloatArray) -> Iterator[IntArray]:
     doublings = np.ceil(np.log2(rows))
     for number in np.unique(doublings):
         alike = positions[doublings == number]
-        for start in range(0, len(alike), BINS_AT_ONCE):
-            yield alike[start : start + BINS_AT_ONCE]
+        at_once = int(TRIALS_AT_ONCE / 2.0**number)
+        for start in range(0, len(alike), at_once):
+            yield alike[start : start + at_once]
 
 
-def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
+def _large_count(cells: Cells, bins: Bins, position: int) -> _Counts:
     """Distribution in a bin of many rows and few positives, or few negatives.
 
     It is computed from the generating function. Neighbouring rows count as trials of their mean
@@ -219,31 +304,32 @@ def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
     size = 0.5 * (rows @ np.log(np.square(across) + np.square(upward)))
     spectrum = np.exp(size + 1j * (rows @ np.arctan2(upward, across)))
     pmf = np.maximum(irfft(spectrum, MAX_COUNTS), 0.0)
-    if not mirrored:
-        return _Count(0, pmf, np.cumsum(pmf))
-    return _Count(int(bins.rows[position]) + 1 - MAX_COUNTS, pmf[::-1], np.cumsum(pmf[::-1]))
+    lowest = int(bins.rows[position]) + 1 - MAX_COUNTS if mirrored else 0
+    row = pmf[None, ::-1] if mirrored else pmf[None]
+    return _Counts(np.array([position]), np.array([lowest]), np.array([MAX_COUNTS]), row)
 
 
 def _trials(cells: Cells, first: IntArray, last: IntArray) -> FloatArray:
-    unfolded = [
-        np.repeat(cells.score[a:b], cells.rows[a:b].astype(np.int64))
-        for a, b in zip(first, last, strict=True)
-    ]
-    trials = np.zeros((len(unfolded), max(map(len, unfolded), default=0)))
-    for row, p in zip(trials, unfolded, strict=True):
-        row[: len(p)] = p
+    """The scores of the rows of some bins, a bin each, filled up with 0."""
+    rows = np.diff(cells.cumulative_rows[np.stack([first, last])], axis=0)[0]
+    trials = np.zeros((len(first), int(rows.max(initial=0.0))))
+    cell = _ranges(first, last)
+    trials[np.arange(trials.shape[1]) < rows[:, None]] = np.repeat(
+        cells.score[cell], cells.rows[cell].astype(np.int64)
+    )
     return trials
+
+
+def _ranges(first: IntArray, last: IntArray) -> IntArray:
+    """The numbers from each first to before its last, one range after another."""
+    size = last - first
+    return np.arange(size.sum()) + np.repeat(first - np.cumsum(size) + size, size)
 
 
 def calibrated_spread(cells: Cells, bins: Bins) -> FloatArray:
     """Standard deviation of each bin's observed frequency under y ~ Bernoulli(s)."""
     prefix = cells.cumulative_variance
     return np.sqrt(np.maximum(prefix[bins.last] - prefix[bins.first], 0.0)) / bins.weight
-
-
-def _normal(cells: Cells, bins: Bins, confidence_level: float) -> tuple[FloatArray, FloatArray]:
-    half = normal_quantile(confidence_level) * calibrated_spread(cells, bins)
-    return np.maximum(bins.mean_score - half, 0.0), np.minimum(bins.mean_score + half, 1.0)
 
 
 # Each distribution has two series: one converges for small arguments, one for large arguments. At
