@@ -4,15 +4,14 @@
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const HEADING_LINE = 18, HEADING_LETTER = 7, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
-const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
+const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
 const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 172, READOUT_OF_METHOD = 60, LEAST_DIFFERENCE = 218;
-const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
     ...Array.from({ length: 9 }, (_, i) => 1 - 10 ** -(i + 1)),
 ];
-const TELL_AFTER = 150, SAY_AFTER = 500;
+const TELL_AFTER = 150, SAY_AFTER = 500, MOST_SETS = 24;
 
 const logOdds = p => Math.log(p) - Math.log1p(-p);
 const percent = x => `${(100 * x).toFixed(1)}%`;
@@ -294,14 +293,6 @@ class MethodMarks {
     }
 }
 
-function histogramOf(cells) {
-    const heights = new Array(HISTOGRAM_BINS).fill(0);
-    for (const bin of binCells(cells, HISTOGRAM_BINS, "uniform")) {
-        heights[Math.round(HISTOGRAM_BINS * bin.highEdge) - 1] = bin.weight;
-    }
-    return heights;
-}
-
 // The number of ticks is at most about `most`.
 function niceTicks(low, high, most) {
     const rough = (high - low) / most, unit = 10 ** Math.floor(Math.log10(rough));
@@ -324,7 +315,7 @@ class Controls {
         this.methods = this.group("Methods");
         this.methods.firstChild.className = "spoken";
         const label = element("label", { class: "number" }, this.root, "Number of bins");
-        this.bins = element("input", { type: "range", name: "n_bins", min: BINS.least, max: BINS.most, step: 1 }, label);
+        this.bins = element("input", { type: "range", name: "n_bins", min: 2, step: 1 }, label);
         this.count = element("output", {}, label);
         this.listen(this.bins, () => ({ n_bins: Number(this.bins.value) }));
         this.more = element("details", { class: "more" }, this.root);
@@ -380,7 +371,8 @@ class Controls {
 
     // Each method and each line without bins has a box with a sample of its look. Only a server
     // computes such lines and the automatic number of bins.
-    list({ methods, rates, help }) {
+    list({ methods, rates, help, most_bins }) {
+        this.bins.max = most_bins;
         this.boxes = this.samples(this.methods, this.boxes, methods, key => this.chosen(key));
         this.lines = this.samples(this.layers, this.lines, rates ?? {}, () => ({ lines: checked(this.lines) }));
         this.auto.parentElement.hidden = !rates;
@@ -457,6 +449,8 @@ class Explorer {
         for (const panel of Object.values(this.panels)) this.followPointer(panel);
         this.drawn = new Map();
         this.cells = new Map();
+        this.exact = new Map();
+        this.sets = new Map();
         this.edit = 0;
         this.score = null;
         this.fit();
@@ -541,7 +535,7 @@ class Explorer {
     // Ties and empty bins leave fewer bins than were chosen.
     get details() {
         const [first] = this.shown, { cells } = this.cells.get(first);
-        const bins = counted(this.binned.get(first).length, `${this.chosen.strategy} bin`);
+        const bins = counted(this.binned.get(first).bins.length, `${this.chosen.strategy} bin`);
         return `${counted(cells.rows[cells.n], "row")} · ${bins}${this.chosen.hidden.includes("intervals") ? "" : ` · ${this.levelWords} intervals`}`;
     }
 
@@ -551,14 +545,25 @@ class Explorer {
 
     tables() {
         return this.shown.map((key, i) => {
-            const bins = this.binsOf(key);
-            const band = i === 0 && !this.chosen.hidden.includes("band") ? this.bandOf(key, bins) : null;
-            return { label: this.data.methods[key].label, bins, intervals: this.intervalsOf(key, bins), band };
+            const stop = this.stopOf(key);
+            const band = i === 0 && !this.chosen.hidden.includes("band") ? this.bandOf(key, stop) : null;
+            return { label: this.data.methods[key].label, bins: stop.bins, intervals: this.intervalsOf(key, stop), band };
         });
     }
 
-    binsOf(key) {
-        return binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy);
+    // The chosen stop comes with the choices, and all others, in single precision, after the first
+    // drawing.
+    stopOf(key) {
+        const { cells, stops } = this.cells.get(key), { n_bins, strategy } = this.chosen;
+        const of = sent => stopOf(cells, sent, n_bins, strategy, this.data.half_width);
+        return of(this.exact.get(key)) ?? of(this.sets.get(stops));
+    }
+
+    // The stops of a method have arrived. A drawing that waits for them is drawn.
+    take(sent) {
+        this.sets.set(sent.of, readStops(sent));
+        if (this.sets.size > MOST_SETS) this.sets.delete(this.sets.keys().next().value);
+        if (this.waits) this.paint();
     }
 
     // Scores are typed in percent, the unit of the axes.
@@ -575,17 +580,18 @@ class Explorer {
     update(data) {
         if (data.methods !== this.data?.methods) this.read(data);
         this.data = data;
+        this.exact = new Map(Object.entries(data.stop).map(([key, sent]) => [key, readStops(sent)]));
         // The choices of an older answer must not undo newer ones.
         if (!this.chosen || data.answered >= this.edit) {
             this.edit = Math.max(this.edit, data.answered);
             this.chosen = { ...data.chosen };
         }
-        if (data.methods !== this.painted?.methods || this.state() !== this.painted.state) this.paint();
+        if (this.waits || data.methods !== this.painted?.methods || this.state() !== this.painted.state) this.paint();
     }
 
-    // The result identifies everything that is painted except the methods.
+    // The result identifies everything that is painted except the methods and the bins.
     state() {
-        const { methods, answered, chosen, ...others } = this.data;
+        const { methods, answered, chosen, stop, ...others } = this.data;
         return JSON.stringify([this.chosen, others]);
     }
 
@@ -593,10 +599,10 @@ class Explorer {
         const { methods } = data;
         for (const [key, method] of Object.entries(methods)) {
             const held = this.cells.get(key);
-            if (method.cells && held?.high !== method.cells.high + method.cells.positive) {
-                const cells = readCells(method.cells);
+            if (method.cells && (held?.stops !== method.stops || held.high !== method.cells.high + method.cells.positive)) {
+                const cells = readCells(method.cells), { heights, ks, stops } = method;
                 const high = method.cells.high + method.cells.positive;
-                this.cells.set(key, { high, cells, heights: histogramOf(cells), bands: new Map(), ...cumulativeDifference(cells) });
+                this.cells.set(key, { high, cells, heights, ks, stops, ...cumulativeDifference(cells) });
             } else if (!method.cells) this.cells.delete(key);
         }
         this.functions = new Map(Object.entries(methods).filter(([, method]) => method.function)
@@ -640,21 +646,24 @@ class Explorer {
     // Axes are drawn again only if their sizes or kinds have changed.
     paint() {
         this.controls.show(this.chosen);
+        const binned = new Map(this.shown.map(key => [key, this.stopOf(key)]));
+        // Until the bins of a stop have arrived, those of the last one stay.
+        this.waits = [...binned.values()].includes(null);
+        if (this.waits) return;
         for (const [key, drawn] of this.drawn) {
             if (!this.shown.includes(key)) {
                 drawn.remove();
                 this.drawn.delete(key);
             }
         }
-        const binned = new Map(this.shown.map(key => [key, this.binsOf(key)]));
         this.binned = binned;
-        this.worsts = new Map([...binned].map(([key, bins]) => [key, worstBin(bins)]));
+        this.worsts = new Map([...binned].map(([key, { bins, worst }]) => [key, bins[worst]]));
         this.paintFrames(binned);
         const place = [this.width, ...this.shown].join();
         if (place !== this.saidAt) this.said.style.minHeight = "";
         this.saidAt = place;
         this.listFunctions();
-        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
+        binned.forEach((stop, key) => this.drawn.get(key).drawBins(this.panels.diagram, stop.bins, this.intervalsOf(key, stop), this.data));
         this.paintBand(binned);
         this.paintLines();
         this.paintRange();
@@ -662,7 +671,7 @@ class Explorer {
     }
 
     paintFrames(binned) {
-        const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
+        const dots = [...binned.values()].flatMap(({ bins }) => bins).flatMap(bin => [bin.meanScore, bin.observed]);
         const scale = scaleOf(this.chosen.axis, dots);
         const note = this.diagramNote();
         // A moved slider changes numbers of the note, which is written again without new axes.
@@ -795,9 +804,9 @@ class Explorer {
         return `Of every 100 rows, scores${place} predict ${error}${ks > half ? "" : ", which may be chance"}`;
     }
 
-    intervalsOf(key, bins) {
+    intervalsOf(key, stop) {
         if (this.chosen.hidden.includes("intervals")) return null;
-        return this.data.clusters ? this.ofClusters(key, bins, "intervals") : bins.map(bin => wilson(bin, this.data.level));
+        return this.data.clusters ? this.ofClusters(key, stop.bins, "intervals") : stop.intervals;
     }
 
     // Intervals of clusters need the rows. The server sends them with its answer, for its bins only.
@@ -811,12 +820,12 @@ class Explorer {
     paintBand(binned) {
         const [key] = this.shown;
         const asked = this.chosen.hidden.includes("band") || !key ? null : this.bandOf(key, binned.get(key));
-        this.noBand.textContent = asked ? this.withoutBand(binned.get(key), asked) : "";
+        this.noBand.textContent = asked ? this.withoutBand(key, binned.get(key)) : "";
         const band = this.noBand.textContent ? null : asked;
         const hidden = !band;
         this.hasBand = !hidden;
         const { x, y } = placesOf(this.panels.diagram);
-        const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
+        const places = hidden ? [] : binned.get(key).bins.map(bin => x(bin.meanScore));
         const low = places.map((place, i) => [place, y(band[i][0])]);
         const high = places.map((place, i) => [place, y(band[i][1])]);
         this.bandArea.setAttribute("d", hidden ? "" : `${line([...low, ...high.toReversed()])}z`);
@@ -843,22 +852,17 @@ class Explorer {
     }
 
     // Why no band is drawn, or "".
-    withoutBand(bins, band) {
+    withoutBand(key, { bins, widths }) {
+        if (this.data.clusters) return this.data.clusters.methods[key].without_band;
         const rows = bins.reduce((sum, bin) => sum + bin.rows, 0);
         if (rows < FEW_ROWS) return `No band: ${whole(rows)} ${rows === 1 ? "row is" : "rows are"} too few for one.`;
-        if (medianWidth(band) <= this.data.widest_band) return "";
+        if (widths[this.chosen.band] <= this.data.widest_band) return "";
         const each = Math.floor(rows / bins.length);
         return `No band: with about ${whole(each)} ${each === 1 ? "row" : "rows"} per bin, a calibrated model's dots could lie in more than half of the diagram. Choose fewer bins.`;
     }
 
-    // A band takes some milliseconds and does not change, so it is kept for each binning.
-    bandOf(key, bins) {
-        if (this.data.clusters) return this.ofClusters(key, bins, "band");
-        const { cells, bands } = this.cells.get(key);
-        const { level } = this.data;
-        const name = [this.chosen.n_bins, this.chosen.strategy, level, this.chosen.band].join();
-        if (!bands.has(name)) bands.set(name, consistencyBand(cells, bins, level, this.chosen.band === "simultaneous"));
-        return bands.get(name);
+    bandOf(key, stop) {
+        return this.data.clusters ? this.ofClusters(key, stop.bins, "band") : stop.bands[this.chosen.band];
     }
 
     // The panel beside the diagram describes the selected range, or else the worst bin.
@@ -910,7 +914,7 @@ class Explorer {
     }
 
     sayRange(key, range) {
-        const part = between(this.cells.get(key).cells, range, this.data.level);
+        const part = between(this.cells.get(key).cells, range, this.data.half_width);
         if (!part) return element("p", {}, null, `${this.nameOf(key)}no rows with scores of ${scorePercent(range[0])} to ${scorePercent(range[1])}.`);
         const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
         const ends = interval ? interval.map(points).join(" to ") : "when you let go";
@@ -930,9 +934,9 @@ class Explorer {
     // The interval of the largest of many gaps excludes 0 too often. So the row has a test that
     // allows for all bins, and the interval is only in a title.
     rowOfGaps(key, row) {
-        const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
-        const ofEach = name => this.ofClusters(key, bins, name)?.[i];
-        const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
+        const stop = this.binned.get(key), { bins } = stop, worst = this.worsts.get(key);
+        const ofEach = name => this.ofClusters(key, bins, name)?.[stop.worst];
+        const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [stop.p, stop.interval];
         const chance = p < this.data.significance ? "too large for chance" : `may be chance: largest of ${bins.length} bins`;
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
@@ -940,7 +944,7 @@ class Explorer {
         element("th", { scope: "row" }, row, this.data.methods[key].label);
         // Ties and empty bins leave fewer bins than were chosen.
         const fewer = bins.length < this.chosen.n_bins ? counted(bins.length, "bin") : "";
-        this.cellOf(row, percent(expectedCalibrationError(bins)), fewer).title = this.sayChance(bins);
+        this.cellOf(row, percent(stop.ece), fewer).title = this.sayChance(stop);
         this.cellOf(row, `${points(observed - meanScore)} points`, p === undefined ? "" : chance).title = title.filter(Boolean).join(" ");
         this.cellOf(row, `${scorePercent(lowEdge)} to ${scorePercent(highEdge)}`, counted(rows, "row"));
         this.cellOf(row, percent(meanScore));
@@ -956,7 +960,7 @@ class Explorer {
 
     // Readers stumbled over the correction, so the p-value is in the tooltip, as in the table of the bins.
     sayTest(bins, p) {
-        const judged = judgedBins(bins).length, few = judged < bins.length ? ` with at least ${FEW_ROWS} rows` : "";
+        const enough = bins.filter(bin => bin.rows >= FEW_ROWS).length, judged = enough || bins.length, few = judged < bins.length ? ` with at least ${FEW_ROWS} rows` : "";
         return `Exact test: ${pValue(p)}${judged > 1 ? `, Holm-corrected for ${judged} bins${few}` : ""}.`;
     }
 
@@ -1057,9 +1061,11 @@ class Explorer {
     pick(score) {
         const [key] = this.shown;
         if (!key) return;
-        const edges = binEdges(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy);
-        const i = Math.max(1, edges.findIndex(edge => edge >= score));
-        const range = [edges[i - 1], edges[i]];
+        const { bins } = this.binned.get(key);
+        const bin = bins.find(bin => bin.highEdge >= score), before = bins.findLast(bin => bin.highEdge < score);
+        // Bins without rows are not sent, so their scores are one range.
+        const isInside = bin && (bin.lowEdge === 0 || bin.lowEdge < score);
+        const range = isInside ? edgesOf(bin) : [before?.highEdge ?? 0, bin?.lowEdge ?? 1];
         const again = this.chosen.range?.every((end, j) => end === range[j]);
         this.choose({ range: again ? null : range }, true);
     }
@@ -1079,7 +1085,7 @@ class Explorer {
 
     summarize(binned) {
         const { n_bins, strategy } = this.chosen;
-        const errors = [...binned].map(([key, bins]) => `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}`);
+        const errors = [...binned].map(([key, { ece }]) => `${this.data.methods[key].label} ${percent(ece)}`);
         const text = errors.length ? `Average gap of ${n_bins} ${strategy} bins (expected calibration error, ECE): ${errors.join(", ")}.` : "";
         if (text === this.heard) return;
         this.heard = text;
@@ -1088,8 +1094,8 @@ class Explorer {
 
     // Readers took an error above its level for miscalibration, so the level is a tooltip. Rows of a
     // cluster are alike, so that more is by chance than their bins show.
-    sayChance(bins) {
-        return this.data.clusters ? "" : `Chance alone shows ${percent(calibratedError(bins))} on average.`;
+    sayChance({ chance }) {
+        return this.data.clusters ? "" : `Chance alone shows ${percent(chance)} on average.`;
     }
 
     // A screen reader reads only the last state of a movement.
@@ -1113,8 +1119,15 @@ export default function explorer(call) {
     const { parentElement, data } = call;
     const held = (globalThis.calibExplorer ??= new EventTarget());
     latest.set(parentElement, data);
-    if (held.data?.of === data.of) draw(call, { ...held.data, ...data });
+    if (held.data?.of === data.of) draw(call, { ...held.data, ...data }, (...parts) => follow(held, mount(...parts)));
     else held.addEventListener("held", () => latest.get(parentElement) === data && explorer(call), { once: true });
+}
+
+// A third component (explorer_stops.js) holds the stops of each method, which arrive last.
+function follow(held, made) {
+    held.take = async bytes => made.take(await inflate(bytes));
+    held.stops?.forEach(held.take);
+    return made;
 }
 
 // The first call mounts the explorer, and later ones update it.

@@ -98,7 +98,6 @@ class CellRuns(Locked):
     weight_sq: FloatArray
     positive: FloatArray
     score_sum: FloatArray  # The sum is that of weight times score.
-    variance: FloatArray  # The variance is that of `positive` under y ~ Bernoulli(s).
 
     def __len__(self) -> int:
         return len(self.low)
@@ -114,9 +113,8 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
 
     Runs end at every edge of 2 to 100 uniform bins and of 2 to 100 quantile bins, so that the sums
     of these bins are exact. They also end at the highest and the lowest cumulative difference, so
-    that the KS and the Kuiper error are exact. If there is room, they end at thousandths of the
-    score and at the points by which a curve is drawn. A consistency band counts the rows of a run
-    at their mean score.
+    that the KS error is exact. If there is room, they end at thousandths of the score and at the
+    points by which a curve is drawn.
 
     >>> from calib.data.cells import ScoreCells
     >>> rng = np.random.default_rng(0)
@@ -132,16 +130,14 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
     def total(values: FloatArray) -> FloatArray:
         return np.add.reduceat(values, first)
 
-    score, weight_sq = cells.score, cells.weight_sq
     return CellRuns(
-        low=score[first],
-        high=score[last],
+        low=cells.score[first],
+        high=cells.score[last],
         rows=total(cells.rows),
         weight=total(cells.weight),
-        weight_sq=total(weight_sq),
+        weight_sq=total(cells.weight_sq),
         positive=total(cells.positive),
-        score_sum=total(cells.weight * score),
-        variance=total(weight_sq * score * (1.0 - score)),
+        score_sum=total(cells.weight * cells.score),
     )
 
 

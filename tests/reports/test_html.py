@@ -99,7 +99,7 @@ def test_text_makes_no_tags(kind, request):
     assert not [name for _, attributes in reader.tags for name in attributes if name[:2] == "on"]
     # The page holds the explorer and its cells.
     kinds = [attributes.get("type") for tag, attributes in reader.tags if tag == "script"]
-    assert kinds == ["application/json", "module"]
+    assert kinds == ["text/plain", "module"]
 
 
 def test_only_its_own_script_and_style_are_allowed(page):

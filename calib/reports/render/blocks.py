@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape as in_html
 from typing import Any
@@ -312,8 +312,8 @@ class ReportDocument:
     sections: tuple[Section, ...]
     version: str  # This version of calib made the numbers.
     contains: str  # This sentence says what the report contains about single rows.
-    # These are the data of `calib.figures.explorer`. A comparison of two reports has none.
-    explorer: Mapping[str, Any] | None = None
+    # It makes the data of `calib.figures.explorer`. A comparison of two reports has none.
+    explorer: Callable[[], Mapping[str, Any]] | None = None
     answer: Answer | None = None
 
     def markdown(self) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import re
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
@@ -23,7 +21,7 @@ def to_html(document: ReportDocument) -> str:
     if document.explorer is not None:
         style += explorer.style()
         script = explorer.script() + _file("explore.js")
-        first.append(_explorer(document.explorer))
+        first.append(_explorer(document.explorer()))
     parts = {
         "title": escape(document.heading),
         "style": style,
@@ -66,23 +64,18 @@ def _explorer(data: Mapping[str, Any]) -> str:
         "It counts groups of at least ten rows, so that numbers of other bins than the report's "
         "own are approximate."
     )
+    cells = base64.b64encode(explorer.compressed(data)).decode("ascii")
     return (
         '<section id="explore" hidden><h2>Explore</h2>'
         "<p>Move the bins, choose methods and axes, or drag over a panel to select a range of "
         f"scores. {merged if data['merged'] else ''} {WITHOUT_FOLDS}</p>"
         '<div id="explorer"></div>'
-        f'<script type="application/json" id="cells">{_for_script(data)}</script></section>'
+        f'<script type="text/plain" id="cells">{cells}</script></section>'
     )
 
 
 def _file(name: str) -> str:
     return (files("calib.reports.render") / name).read_text(encoding="utf-8")
-
-
-def _for_script(value: Mapping[str, object]) -> str:
-    """JSON that cannot end the script element that holds it."""
-    text = json.dumps(dict(value), separators=(",", ":"))
-    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _header(document: ReportDocument) -> str:

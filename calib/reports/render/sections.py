@@ -15,8 +15,9 @@ from calib.analysis.slices import SliceTests
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import MethodMetrics
+from calib.data.cells import ScoreCells
 from calib.figures.cumulative import cumulative_difference_chart
-from calib.figures.explorer import automatic_axis, explorer_data
+from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
 from calib.figures.summary import advised
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
@@ -337,6 +338,10 @@ def sections(report: Contents) -> tuple[Section, ...]:
     return tuple(section for section in made if section is not None)
 
 
+# Bins of twice as many would take four times as many bytes of the file.
+MAX_BINS_OF_SLIDER = 50
+
+
 def document_of(report: Contents) -> ReportDocument:
     return ReportDocument(
         heading=report.heading,
@@ -351,11 +356,29 @@ def document_of(report: Contents) -> ReportDocument:
     )
 
 
-def _explorer(report: Contents) -> dict[str, Any] | None:
-    """The cells that the report carries. Intervals by cluster need resamples of rows."""
-    evidence, settings = report.evidence, report.analysis.settings
-    if not evidence.can_be_refitted and report.analysis.multiclass is None:
+def _explorer(report: Contents) -> Callable[[], dict[str, Any]] | None:
+    """The explorer of the cells that the report carries, which only HTML has.
+
+    Intervals by cluster need resamples of rows.
+    """
+    if not report.evidence.can_be_refitted and report.analysis.multiclass is None:
         return None
+    return partial(_explorer_data, report)
+
+
+def _stops(cells: ScoreCells, level: float, most_bins: int) -> dict[str, str]:
+    """The bins of all stops, without their intervals, which are half of the bytes.
+
+    The script has the formula for the range of a brush, and uses it.
+    """
+    stops = stops_data(cells, level, most_bins=most_bins)
+    return {name: values for name, values in stops.items() if name not in ("low", "high")}
+
+
+def _explorer_data(report: Contents) -> dict[str, Any]:
+    evidence, settings = report.evidence, report.analysis.settings
+    level, stops = settings.confidence_level, ((settings.n_bins, settings.strategy),)
+    most_bins = max(settings.n_bins, MAX_BINS_OF_SLIDER)
     cells = {key: evidence.scores(key) for key in report.analysis.methods}
     chosen = {
         "strategy": settings.strategy,
@@ -371,5 +394,8 @@ def _explorer(report: Contents) -> dict[str, Any] | None:
         **explorer_data(report.analysis, cells, list(cells)),
         "chosen": chosen,
         "answered": 0,
+        "stop": {key: packed_stops(of, level, stops) for key, of in cells.items()},
+        "stops": [_stops(of, level, most_bins) for of in cells.values()],
+        "most_bins": most_bins,
         "merged": evidence.grade == "guarded",
     }

@@ -10,13 +10,18 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures.explorer import (
     cells_script,
+    compressed,
     explorer_bytes,
     explorer_data,
     packed_lines,
+    packed_stops,
     rate_looks,
     script,
+    stops_data,
+    stops_script,
     style,
 )
 from calib.numerics.arrays import FloatArray
@@ -26,8 +31,9 @@ from calib.ui.session import choices, results, state
 from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
+from calib.words.measures import without_band
 
-EXPLORER_KEY, CELLS_KEY = "explorer", "explorer_cells"
+EXPLORER_KEY, CELLS_KEY, STOPS_KEY = "explorer", "explorer_cells", "explorer_stops"
 # The browser names a choice by its key.
 SENT_CHOICES: tuple[Choice[Any], ...] = (
     choices.STRATEGY,
@@ -47,6 +53,21 @@ def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     # Bytes are not written as JSON again, and a message that the browser has is not sent.
     with st.container(key=CELLS_KEY):
         mount(key=f"{CELLS_KEY}_data", data=_held(session, model.analysis, shown)[1])
+
+
+def hold_stops(session: Session, model: state.Model, shown: Sequence[str]) -> None:
+    """Send the bins of every stop of the slider, which do not change with it, after the chart."""
+    mount = st.components.v2.component("calib_explorer_stops", js=stops_script())
+    analysis, level = model.analysis, session.settings.confidence_level
+    with st.container(key=STOPS_KEY):
+        for key in shown:
+            stops = session.memo(_stops, analysis.held_out, key, level)
+            mount(key=f"{STOPS_KEY}_{key}", data=stops)
+
+
+def _stops(held_out: CrossFitted, key: str, level: float) -> bytes:
+    clustered = held_out.rows.group is not None
+    return compressed(stops_data(held_out.cells[key], level, clustered=clustered))
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
@@ -94,8 +115,17 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
         "chosen": {**values, "range": list(ends) or None},
         "rows_at": bin_view.KEY,
         "lines": packed_lines(results.rate_curves(session, analysis, shown[0], lines)),
+        "stop": {key: _stop(session, analysis, key) for key in shown},
         "clusters": _of_clusters(session, analysis, shown, ends),
     }
+
+
+def _stop(session: Session, analysis: LiveAnalysis, key: str) -> dict[str, str]:
+    """The chosen bins of a method, which are drawn before those of all stops are there."""
+    settings, held_out = analysis.settings, analysis.held_out
+    level = None if held_out.rows.group is not None else session.settings.confidence_level
+    stops = ((settings.n_bins, settings.strategy),)
+    return session.memo(packed_stops, held_out.cells[key], level, stops)
 
 
 def _of_clusters(
@@ -111,6 +141,7 @@ def _of_clusters(
         by_method[key] = {
             "intervals": _pairs(curve.low, curve.high),
             "band": _pairs(curve.band_low, curve.band_high),
+            "without_band": without_band(curve),
             # The last test is that of all rows.
             "tests": results.bins_tested(session, analysis, key).p_adjusted[:-1].tolist(),
         }

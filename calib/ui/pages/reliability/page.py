@@ -90,6 +90,8 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     if not chosen.alone:
         opening(session, model, shown)
     charts.at_once(session, model, partial(controls, chosen), partial(diagrams, chosen))
+    if chosen.toolbar is None:
+        explorer.hold_stops(session, model, shown)
     bin_view.show(session, model, shown)
     validation.show(session, model, shown)
     sensitivity(session, model, shown[0])
