@@ -12,7 +12,7 @@ from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Marker, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, Panel, grid, one
-from calib.figures.theme import FRAME, GREY, LINE_WIDTH, MethodStyle
+from calib.figures.theme import FRAME, GREY, MethodStyle
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percent, percents, score_percent, score_percents
 from calib.words import titles
@@ -56,7 +56,7 @@ def cumulative_chart(
     panels : sequence of int
         Positions of the panels to draw, 0 to 3. Default: all four.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     References
     ----------
@@ -136,7 +136,7 @@ def _layers(of: Subject, result: MethodResult, panel: int, place: int) -> list[L
             panel=place,
             of=of,
             # A constant score is one point, and no line.
-            line=of.line(1 if of is IDEAL else LINE_WIDTH) if len(x) > 1 else None,
+            line=of.line(1 if of is IDEAL else None) if len(x) > 1 else None,
             marker=Marker(of.style.color, size=6) if len(x) == 1 else None,
             hover="" if of is IDEAL else f"{across}<br>{of.name} %{{y:.2%}}<extra></extra>",
             legend=place == 0,
@@ -178,7 +178,7 @@ def cumulative_difference_chart(
     methods : sequence of str
         Keys of the methods. The band is that of the first.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     References
     ----------

@@ -131,12 +131,12 @@ class Decisions {
         Object.assign(this, { head, flagged });
         this.observed = countedRow(counts, "Observed");
         this.methods = methods.map(method => {
-            const look = { class: "line", stroke: method.color, fill: "none", "stroke-dasharray": method.dash };
+            const look = { class: "line", stroke: method.color, fill: "none", "stroke-width": method.width, "stroke-dasharray": method.dash };
             const [benefit, cost] = Object.values(this.panels).map(panel => shape("path", look, panel.marks));
             const mark = shape("path", { class: "dots", fill: method.color }, this.panels.cost.marks);
             const row = element("tr", {}, body), name = element("th", { scope: "row" }, row);
             const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, name);
-            shape("path", { d: "M0 6H26", stroke: method.color, "stroke-width": 2.25, "stroke-dasharray": method.dash }, sample);
+            shape("path", { d: "M0 6H26", stroke: method.color, "stroke-width": method.width, "stroke-dasharray": method.dash }, sample);
             name.append(` ${method.short}`);
             element("span", { class: "which" }, name, method.label.slice(method.short.length));
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));

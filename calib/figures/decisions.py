@@ -49,7 +49,7 @@ def cost_chart(
     n_rows : int, optional
         Number of rows, which is said below the title.
     recommended : str
-        Key of the method that the analysis recommends, which is blue.
+        Key of the method that the analysis recommends. Its line is strong.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def net_benefit_chart(
     n_rows : int, optional
         Number of rows, which is said below the title.
     recommended : str
-        Key of the method that the analysis recommends, which is blue.
+        Key of the method that the analysis recommends. Its line is strong.
 
     References
     ----------

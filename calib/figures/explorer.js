@@ -226,16 +226,17 @@ const placesOf = axis => {
 
 // The marks of a method are a few paths in each panel. Only their shapes change.
 class MethodMarks {
-    constructor(panels, { color, dash, corners }) {
+    constructor(panels, { color, dash, width, corners }) {
         const look = { stroke: color, fill: "none" };
         const path = (panel, kind, more = {}) => shape("path", { class: kind, ...look, ...more }, panel.marks);
         this.corners = corners;
         this.bars = path(panels.diagram, "bars");
-        this.line = path(panels.diagram, "line", { "stroke-dasharray": dash });
+        const line = { "stroke-dasharray": dash, "stroke-width": width };
+        this.line = path(panels.diagram, "line", line);
         this.dots = path(panels.diagram, "dots", { fill: color, stroke: "var(--explorer-background)" });
         this.few = path(panels.diagram, "dots few", { fill: "var(--explorer-background)" });
         this.steps = path(panels.histogram, "steps", { "stroke-dasharray": dash });
-        this.curve = path(panels.difference, "line", { "stroke-dasharray": dash });
+        this.curve = path(panels.difference, "line", line);
     }
 
     // `intervals` has the bounds of each bin, or is null.
@@ -385,10 +386,10 @@ class Controls {
         if (keys.join() === [...before.keys()].join()) return before;
         before.forEach(input => input.parentElement.remove());
         return new Map(keys.map(key => {
-            const { label, color, dash, corners } = looks[key];
+            const { label, color, dash, width, corners } = looks[key];
             const input = this.box(group, label, () => answer(key));
             const sample = shape("svg", { class: "sample", width: 24, height: 12, "aria-hidden": "true" });
-            shape("path", { d: "M0 6H24", stroke: color, "stroke-width": 2, "stroke-dasharray": dash }, sample);
+            shape("path", { d: "M0 6H24", stroke: color, "stroke-width": width, "stroke-dasharray": dash }, sample);
             if (corners) shape("path", { d: dot(corners, 12, 6, 4.5), fill: color, stroke: color }, sample);
             input.after(sample);
             return [key, input];
@@ -837,11 +838,11 @@ class Explorer {
         const { x, y } = placesOf(this.panels.diagram), { linesDrawn } = this;
         if (!linesDrawn.length && !this.rates.firstChild) return;
         this.rates.replaceChildren();
-        for (const { color, dash, score, observed, low, high } of linesDrawn) {
+        for (const { color, dash, width, score, observed, low, high } of linesDrawn) {
             const [places, ...curves] = [score, observed, low, high].map(decode);
             const [middle, lower, upper] = curves.map(curve => Array.from(curve, (value, i) => [x(places[i]), y(value)]));
             shape("path", { d: `${line([...lower, ...upper.toReversed()])}z`, fill: color, "fill-opacity": 0.16 }, this.rates);
-            shape("path", { class: "line rate", d: line(middle), fill: "none", stroke: color, "stroke-dasharray": dash }, this.rates);
+            shape("path", { class: "line rate", d: line(middle), fill: "none", stroke: color, "stroke-width": width, "stroke-dasharray": dash }, this.rates);
         }
         this.panels.diagram.svg.classList.toggle("with-lines", linesDrawn.length > 0);
     }

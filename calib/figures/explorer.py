@@ -33,6 +33,7 @@ from calib.figures.theme import (
     FRAME,
     GREY,
     GRID,
+    LINE_WIDTH,
     OUTCOME,
     SYMBOLS,
     MethodStyle,
@@ -143,10 +144,10 @@ def explorer_data(
     }
 
 
-def rate_looks() -> dict[str, dict[str, str]]:
+def rate_looks() -> dict[str, dict[str, str | float]]:
     """The names and looks of the lines without bins, by kind."""
     return {
-        kind: {"label": label, "color": OUTCOME, "dash": DASHES[dash]}
+        kind: {"label": label, "color": OUTCOME, "dash": DASHES[dash], "width": LINE_WIDTH}
         for kind, (label, dash) in RATES.items()
     }
 
@@ -174,6 +175,7 @@ def _method(result: MethodResult, style: MethodStyle) -> dict[str, Any]:
         "label": result.label,
         "color": style.color,
         "dash": DASHES[style.dash],
+        "width": style.width,
         "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[style.symbol]],
         "null_half_width": result.cumulative.null_half_width,
     }

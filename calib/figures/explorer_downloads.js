@@ -35,8 +35,8 @@ function imageOf(root, panels, methods, note) {
     const background = style.getPropertyValue("--explorer-background") || "white";
     shape("rect", { width: "100%", height: "100%", fill: background }, image);
     let x = MARGIN + 4;
-    for (const { label, color, dash, corners } of methods) {
-        shape("path", { d: `M${x} ${MARGIN + 8}h26`, stroke: color, "stroke-width": 2.25, "stroke-dasharray": dash }, image);
+    for (const { label, color, dash, width, corners } of methods) {
+        shape("path", { d: `M${x} ${MARGIN + 8}h26`, stroke: color, "stroke-width": width, "stroke-dasharray": dash }, image);
         if (corners) shape("path", { d: dot(corners, x + 13, MARGIN + 8, 4.5), fill: color }, image);
         const name = shape("text", { x: x + 32, y: MARGIN + 12, "font-size": 13, fill: style.color }, image);
         name.textContent = label;

@@ -97,7 +97,7 @@ def functions_chart(
     by_rule : mapping of str to CalibrationFunction, optional
         Functions by method with the automatic epsilon, which are drawn in a faint colour.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def functions_chart(
     for result in sorted(results, key=lambda result: result.key == advised):
         if result.key != "uncalibrated":
             of = subject(analysis, result, recommended)
-            line = of.line(3.0) if result.key == advised else of.line()
+            line = of.line()
             if advised and result.key != advised:
                 line = replace(line, color=faded(of.style.color, PALE_LINE))
             layer = _function("map", result.function, scale, line)
@@ -290,7 +290,7 @@ def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -
     ----------
     analysis : Analysis
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     References
     ----------

@@ -97,9 +97,9 @@ class Subject:
     name: str  # The name in the legend is escaped for Plotly.
     style: MethodStyle
 
-    def line(self, width: float = LINE_WIDTH) -> Line:
+    def line(self, width: float | None = None) -> Line:
         """Its line."""
-        return Line(self.style.color, width, self.style.dash)
+        return Line(self.style.color, self.style.width if width is None else width, self.style.dash)
 
     def faint_line(self) -> Line:
         """A line through many markers."""
@@ -126,7 +126,7 @@ def method(shown: MethodMetrics | str, recommended: str = "") -> Subject:
 def subject(
     analysis: Analysis, shown: MethodMetrics | str, recommended: str | None = None
 ) -> Subject:
-    """A method in the style that it has in all charts of an analysis, or of several together."""
+    """A method in its style, with a strong line if the analysis recommends it."""
     advised = analysis.recommendation.method if recommended is None else recommended
     return method(shown, advised)
 

@@ -86,6 +86,7 @@ def decisions_data(
                 "short": CALIBRATORS[key].short_label,
                 "color": look.color,
                 "dash": DASHES[look.dash],
+                "width": look.width,
                 "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[look.symbol]],
                 "curve": _packed(error_shares(cells, THRESHOLDS)),
                 "best": _packed(cheapest_errors(cells)),

@@ -64,7 +64,7 @@ def lambda_path_chart(analysis: Analysis, method: str, *, recommended: str | Non
     method : str
         Key of a method with a lambda path.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def epsilon_chart(
     curves : sequence of EpsilonCurve
         At least one curve of a method of the analysis.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
     ends = _loss_range(*(curve.log_loss for curve in drawn))

@@ -72,7 +72,7 @@ def period_chart(
         Result of `calib.periods.period_change`. If it is significant, its wrong periods are shaded
         in the other panels.
     recommended : str
-        Key of the method that the analysis recommends, which is blue.
+        Key of the method that the analysis recommends. Its line is strong.
 
     Examples
     --------

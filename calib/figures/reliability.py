@@ -84,7 +84,7 @@ def reliability_chart(
     ring : (str, int), optional
         Method and position of a bin to mark.
     recommended : str, optional
-        Key of the method that is blue. Default: the one that the analysis recommends.
+        Key of the method with a strong line. Default: the one that the analysis recommends.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def slice_chart(
     most : int
         Largest number of slices to draw.
     recommended : str
-        Key of the method that the analysis recommends, which is blue.
+        Key of the method that the analysis recommends. Its line is strong.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from calib.figures.layers import (
 from calib.figures.panels import Panel, SharedTitles, grid, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
-from calib.figures.theme import ADVISED, DOUBT, GREY, faded
+from calib.figures.theme import DOUBT, GREY, faded, style_of
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percent, percents, shortened
 from calib.words import titles
@@ -119,7 +119,7 @@ def change_bars(analysis: Analysis) -> dict[str, str]:
     ends = (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
     advised_key = analysis.recommendation.method
     return {
-        key: interval_bar(change, ends, ADVISED if key == advised_key else GREY)
+        key: interval_bar(change, ends, style_of(key).color if key == advised_key else GREY)
         for key, change in changes.items()
     }
 
@@ -164,8 +164,8 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     yield Words((name, *gap), _points(curve)[[worst]])
     if after is not None:
         held_out = "on unseen rows" if analysis.data.protocol == "folds" else "on test rows"
-        name = escaped(f"After {after.label}")
-        yield Words((name, f"({held_out})"), _points(after.reliability), colors=(ADVISED,))
+        name, color = escaped(f"After {after.label}"), style_of(after.key).color
+        yield Words((name, f"({held_out})"), _points(after.reliability), colors=(color,))
     if without_band(curve):
         return
     edges = [

@@ -18,6 +18,7 @@ BAND = "rgba(127, 127, 127, 0.20)"
 # The edge of filled markers has the colour of a light page. A dark page gives it its own colour.
 RIM = "#FFFFFF"
 LINE_WIDTH = 2.25
+STRONG_WIDTH = 3.0  # The line of the recommended method, in all charts.
 TICK_SIZE, TITLE_SIZE, HEADING_SIZE = 12, 13, 15
 TITLE_LINE = 18  # Pixels between two lines of a title.
 # The second line of a heading is paler than the text.
@@ -27,7 +28,7 @@ INK = "#10161C"
 FONT = "'Source Sans 3', 'Source Sans Pro', system-ui, sans-serif"
 # The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"
-# The recommended calibrator, and the shaded error of uncalibrated scores.
+# These are the colours of what is kept or advised, and of an error.
 ADVISED, DOUBT = "#0072B2", "#D55E00"
 
 CONFIG: Mapping[str, Any] = {
@@ -92,11 +93,12 @@ SYMBOLS: Mapping[str, list[tuple[float, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class MethodStyle:
-    """Colour, dash and symbol of a method in all charts. Each alone distinguishes methods."""
+    """Colour, dash and symbol of a method in all charts, and the width of its line in pixels."""
 
     color: str
     dash: Dash
     symbol: str
+    width: float = LINE_WIDTH
 
     @property
     def hollow(self) -> str:
@@ -137,21 +139,13 @@ OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
 
 
 def style_of(key: str, recommended: str = "") -> MethodStyle:
-    """The style of a method in an analysis that recommends a method.
+    """The style of a method, which has a stronger line in an analysis that recommends it.
 
-    The recommended method is blue and solid in every chart. It swaps colour and dash with the
-    method that is blue otherwise, so each method keeps one style within an analysis. Methods
-    without a style of their own share one.
+    Methods without a style of their own share one.
     """
     style = METHOD_STYLES.get(key, OTHER_STYLE)
-    if recommended in ("", "uncalibrated"):
-        return style
-    swapped = METHOD_STYLES.get(recommended, OTHER_STYLE)
-    if key == recommended:
-        return replace(style, color=ADVISED, dash="solid")
-    if style.color == ADVISED:
-        return replace(style, color=swapped.color, dash=swapped.dash)
-    return style
+    is_strong = key == recommended != "uncalibrated"
+    return replace(style, width=STRONG_WIDTH) if is_strong else style
 
 
 def faded(color: str, alpha: float) -> str:

@@ -22,7 +22,7 @@ from calib.figures.cumulative import cumulative_chart
 from calib.figures.functions import STRATEGIES, compact_logit_chart, difference_chart
 from calib.figures.reliability import STYLES
 from calib.figures.svg import to_svg
-from calib.figures.theme import ADVISED, FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
+from calib.figures.theme import FRAME, LINE_WIDTH, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from calib.text import significant
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 from tests.rare import common_first
@@ -275,20 +275,14 @@ def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
 
 
 @pytest.mark.parametrize("recommended", ["", "uncalibrated", "platt", "isotonic", "made up"])
-def test_the_recommended_method_is_blue_and_no_other(recommended):
+def test_the_recommended_method_is_strong_and_all_keep_their_look(recommended):
     styles = {key: style_of(key, recommended) for key in {*METHOD_STYLES, recommended or "platt"}}
-    blue = [key for key, style in styles.items() if style.color == ADVISED]
-    assert blue == [recommended if recommended not in ("", "uncalibrated") else "platt"]
-    assert styles[blue[0]].dash == "solid"
-    assert styles["uncalibrated"] == METHOD_STYLES["uncalibrated"]
-    # A method keeps its symbol, and no two have one colour.
-    assert all(styles[key].symbol == style.symbol for key, style in METHOD_STYLES.items())
+    strong = [key for key, style in styles.items() if style.width > LINE_WIDTH]
+    assert strong == [recommended] * (recommended not in ("", "uncalibrated"))
+    for key, style in METHOD_STYLES.items():
+        look = styles[key]
+        assert (look.color, look.dash, look.symbol) == (style.color, style.dash, style.symbol)
     assert len({style.color for style in styles.values()}) == len(styles)
-
-
-def test_a_calibrator_that_is_not_recommended_is_dashed():
-    for key in set(METHOD_STYLES) - {"uncalibrated", "beta"}:
-        assert style_of(key, "beta").dash != "solid", key
 
 
 def test_no_two_methods_have_colours_that_are_hard_to_tell_apart():

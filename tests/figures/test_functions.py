@@ -5,7 +5,7 @@ import pytest
 import scipy.special
 
 from calib.figures.functions import PALE_LINE, compact_logit_chart, functions_chart
-from calib.figures.theme import ADVISED, faded, style_of
+from calib.figures.theme import faded, style_of
 
 
 def test_maps_are_the_calibration_functions(analysis, trace):
@@ -76,7 +76,7 @@ def test_curves_have_their_names_beside_them(analysis, trace):
     assert float(pale.line.color.rsplit(",", 1)[1].rstrip(") ")) < 0.6
     # Each name has the colour of its curve.
     colors = {note.text: note.color for note in chart.notes}
-    assert colors["<b>Beta</b>"] == strong.line.color == ADVISED
+    assert colors["<b>Beta</b>"] == strong.line.color == style_of("beta").color
     for name, key in (("Isotonic", "isotonic"), ("Platt scaling (on scores)", "platt")):
         assert faded(colors[name], PALE_LINE) == trace(chart.figure, f"map {key}").line.color
     low, high = chart.panels.axes["x"].range
@@ -95,7 +95,7 @@ def test_curves_that_nearly_coincide_have_a_line_of_words_each(analysis):
     )
     colors = {note.text: note.color for note in chart.notes}
     assert colors["nearly the same:"] is None
-    assert colors["Platt scaling (on scores)"] == style_of("platt", "beta").color
+    assert colors["Platt scaling (on scores)"] == style_of("platt").color
 
 
 def test_many_curves_have_a_legend(analysis):

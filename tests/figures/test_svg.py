@@ -9,6 +9,7 @@ from calib.figures.functions import functions_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.summary import before_after_panel
 from calib.figures.svg import to_svg
+from calib.figures.theme import faded, style_of
 from calib.loading.examples import EXAMPLES
 
 
@@ -28,7 +29,7 @@ def analysis():
 
 def test_only_a_single_histogram_is_filled(analysis):
     assert analysis.recommendation.method == "isotonic"
-    filled = 'fill="rgba(0, 114, 178, 0.35)"'
+    filled = f'fill="{faded(style_of("isotonic").color, 0.35)}"'
     assert to_svg(reliability_chart(analysis, ["isotonic"])).count(filled) == 1
     assert filled not in to_svg(reliability_chart(analysis, ["uncalibrated", "isotonic"]))
 

@@ -85,7 +85,7 @@ def test_the_pages_of_a_file_that_changed_recommend_its_plan_only(session):
     model = with_plan_of(session, raw)
     assert raw.analysis.recommendation.method == "logistic"
     assert model.plan.plan == model.analysis.recommendation.plan
-    assert state.recommended(model.analysis) == ""
+    assert model.analysis.recommendation.method == ""
     to_best = compare.differences_from_best(session, model.analysis)
     assert "ecommend" not in compare.finding(model.analysis, to_best)
     decided, shown = decisions(session, model.analysis), ("uncalibrated", "logistic")

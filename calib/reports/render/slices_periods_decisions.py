@@ -65,8 +65,8 @@ def slices(report: Contents) -> Section | None:
     blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
         blocks.append(Paragraph(_slices_found(report, part)))
-        blue = report.analysis.recommendation.method
-        drawn = slice_chart(part.gaps, part.tests, recommended=blue)
+        advised = report.analysis.recommendation.method
+        drawn = slice_chart(part.gaps, part.tests, recommended=advised)
         blocks += [Drawing(drawn), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
 
@@ -217,12 +217,16 @@ def _costs(report: Contents, part: DecisionPart) -> list[Block]:
     table = part.table
     shown = [key for key in part.cost.cost if key in table.methods]
     at = None if table.costs.capacity else table.costs.threshold
-    blue = report.analysis.recommendation.method
+    advised = report.analysis.recommendation.method
     n_rows = report.analysis.data.n_rows
-    costs = cost_chart(part.cost, table, shown, n_rows=n_rows, recommended=blue) if shown else None
+    costs = (
+        cost_chart(part.cost, table, shown, n_rows=n_rows, recommended=advised) if shown else None
+    )
     cost = [Drawing(costs)] if costs else []
     drawn = list(part.benefit.benefit)
-    benefit = net_benefit_chart(part.benefit, drawn, threshold=at, n_rows=n_rows, recommended=blue)
+    benefit = net_benefit_chart(
+        part.benefit, drawn, threshold=at, n_rows=n_rows, recommended=advised
+    )
     blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_reasons_shown(report, shown)]
     blocks.append(Beside((*cost, Drawing(benefit))))
     if table.methods:

@@ -148,8 +148,7 @@ def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
 
 
 def _side_by_side(session: Session, models: Sequence[state.Model], body: Body) -> None:
-    advised = {model.analysis.recommendation.method for model in models}
-    session.pending = Pending(advised.pop() if len(advised) == 1 else "")
+    session.pending = Pending()
     places = side_by_side.columns(len(models))
     for number, (model, place) in enumerate(zip(models, places, strict=True)):
         session.drawn = number

@@ -104,8 +104,7 @@ def _finding(analysis: Analysis, key: str) -> str:
 
 
 def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
-    blue = state.recommended(analysis)
-    drawn = charts.kept(cumulative_difference_chart, analysis, shown, recommended=blue)
+    drawn = charts.kept(cumulative_difference_chart, analysis, shown)
     charts.chart(drawn, "chart_difference")
     frame.reading(CUMULATIVE)
     # A second method would repeat all four panels.
@@ -114,9 +113,7 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     st.caption(details(analysis, "no bins"))
     with st.container(key=state.key("panels")):
         for panel in range(len(PANELS)):
-            drawn = charts.kept(
-                cumulative_chart, analysis, first, panels=(panel,), recommended=blue
-            )
+            drawn = charts.kept(cumulative_chart, analysis, first, panels=(panel,))
             charts.chart(drawn, f"chart_cumulative_{panel}", widths=PANEL_WIDTHS)
     frame.once("panels", lambda: st.caption(PANELS_READING))
 

@@ -92,7 +92,6 @@ def diagram(session: Session, analysis: LiveAnalysis) -> None:
         axis=axis or "linear",
         highlight_knots=session[choices.KNOTS],
         by_rule=automatic_calibrators(session, analysis),
-        recommended=state.recommended(analysis),
     )
     charts.chart(drawn, "chart_functions")
     rows = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
@@ -171,7 +170,7 @@ def transform(session: Session, analysis: LiveAnalysis) -> None:
     # Models side by side share one epsilon.
     if session.drawn == 0:
         widgets.epsilon(session, analysis.compact_logit.rule)
-    drawn = compact_logit_chart(analysis, recommended=state.recommended(analysis))
+    drawn = compact_logit_chart(analysis)
     charts.chart(drawn, "chart_compact_logit")
     frame.once("Lucena", lambda: st.caption(TRANSFORM))
 
@@ -205,7 +204,7 @@ def over_epsilon(session: Session, analysis: LiveAnalysis, options: tuple[str, .
 
     curves = [curve(session, analysis, key, progress) for key in chosen]
     with slot.container():
-        drawn = epsilon_chart(analysis, curves, recommended=state.recommended(analysis))
+        drawn = epsilon_chart(analysis, curves)
         charts.chart(drawn, "chart_epsilon")
         st.caption(f"{epsilon_matters(analysis, curves)} {EFFECT}")
 

@@ -49,9 +49,6 @@ MAX_SHOWN = 4
 class Pending:
     """Charts and texts that are collected while the bodies of several models are drawn."""
 
-    # The method that all of them recommend, or "". Only such a method is blue: a method has one
-    # style in all charts of a page.
-    recommended: str
     # By key: for each model the place, the chart, and the function that draws it.
     charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
         default_factory=dict

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from calib.analysis import Analysis, LiveAnalysis, analyze
+from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import Recommendation
@@ -257,12 +257,6 @@ def key(name: str) -> str:
     """The key of an element in the body of a page. Each model has its own."""
     number = current().drawn
     return f"{name}_{number}" if number else name
-
-
-def recommended(analysis: Analysis) -> str:
-    """The method that charts draw in blue: the recommended one, if the models shown agree on it."""
-    pending = current().pending
-    return analysis.recommendation.method if pending is None else pending.recommended
 
 
 def table_name(table: str) -> str:

@@ -204,18 +204,18 @@ def static_charts(
     session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
 ) -> None:
     costs = decided.costs
-    blue, n_rows = state.recommended(analysis), analysis.data.n_rows
+    advised, n_rows = analysis.recommendation.method, analysis.data.n_rows
     cost = session.memo(cost_curves, analysis.held_out, costs)
     benefit = session.memo(net_benefit, analysis.held_out)
     threshold = costs.threshold if costs.capacity is None else None
     left, right = st.columns(2, gap="large")
     with left:
         drawn = net_benefit_chart(
-            benefit, shown, threshold=threshold, n_rows=n_rows, recommended=blue
+            benefit, shown, threshold=threshold, n_rows=n_rows, recommended=advised
         )
         charts.chart(drawn, "chart_benefit")
     with right:
-        drawn = cost_chart(cost, decided, shown, n_rows=n_rows, recommended=blue)
+        drawn = cost_chart(cost, decided, shown, n_rows=n_rows, recommended=advised)
         charts.chart(drawn, "chart_cost")
     dots = DOTS["costs" if costs.capacity is None else "capacity"]
     frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))

@@ -164,7 +164,6 @@ def diagram(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...], 
         axis=answer.axis(session, analysis),
         lines=results.rate_curves(session, analysis, shown[0], chosen.lines),
         ring=ring if ring and ring[0] in shown else None,
-        recommended=state.recommended(analysis),
     )
     if reason := without_band(analysis.methods[shown[0]].reliability):
         st.caption(reason)

@@ -239,7 +239,8 @@ def forest(
         st.warning(REVEALS_OUTCOME)
     picture, sentences = st.columns([3, 2], gap="large")
     with picture:
-        drawn = charts.kept(slice_chart, gaps, tests, recommended=state.recommended(analysis))
+        advised = analysis.recommendation.method
+        drawn = charts.kept(slice_chart, gaps, tests, recommended=advised)
         charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
         if len(first) > MAX_IN_ORDER:
             st.caption(
@@ -426,7 +427,7 @@ def show_periods(
     st.markdown(f"### {plain(heading)}")
     for key, sentence in zip(methods[1:], others, strict=True):
         st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
-    recommended = state.recommended(model.analysis)
+    recommended = model.analysis.recommendation.method
     drawn = charts.kept(period_chart, periods, changes["uncalibrated"], recommended=recommended)
     charts.chart(drawn, "chart_periods")
     parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
