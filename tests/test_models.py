@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from calib.analysis.model_comparison import compare_models
+from calib.analysis import analyze
+from calib.analysis.model_comparison import compare_models, compare_recommended
 from calib.crossfit.settings import Settings
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
@@ -71,6 +72,40 @@ def test_the_same_rows_are_paired(comparison):
     other = comparison.models["others"].differences["uncalibrated"]["log_loss"]
     expected = comparison.models["others"].metrics["uncalibrated"]["log_loss"]
     assert other.value == pytest.approx(expected.value - log_loss(Y, P), abs=1e-12)
+
+
+def test_the_best_model_of_a_method_has_the_differences_of_the_others(comparison):
+    best = comparison.best_model("uncalibrated")
+    assert (best.name, list(best.log_losses)) == ("first", ["first", "sure", "others"])
+    models = comparison.models
+    expected = {name: models[name].differences["uncalibrated"]["log_loss"] for name in models}
+    assert best.differences == {name: expected[name] for name in ("sure", "others")}
+    assert best.tied == ()
+    # Beta calibration undoes the squaring.
+    calibrated = comparison.best_model("beta")
+    assert {"first", "sure"} <= {calibrated.name, *calibrated.tied}
+
+
+def test_recommended_scores_of_models_are_paired_by_row():
+    given = {"shrunk": P**3, "noisy": np.clip(P + RNG.normal(0.0, 0.2, len(P)), 0.01, 0.99)}
+    settings = Settings(methods=("beta",))
+    analyses = {
+        name: analyze(Predictions.from_arrays(Y, score), settings) for name, score in given.items()
+    }
+    best = compare_recommended(analyses)
+    # The scores that were cubed are the better ones once they are calibrated.
+    assert analyses["shrunk"].recommendation.method == "beta"
+    assert best.name == "shrunk"
+    losses = {
+        name: one.methods[one.recommendation.method].metrics["log_loss"]
+        for name, one in analyses.items()
+    }
+    assert best.log_losses == losses
+    change = best.differences["noisy"]
+    assert change.value == pytest.approx(losses["noisy"].value - losses["shrunk"].value, abs=1e-12)
+    assert best.tied == ()
+    free = unpaired_difference(losses["shrunk"], losses["noisy"])
+    assert change.high - change.low < free.high - free.low
 
 
 def test_counts_have_the_metrics_of_their_rows_and_are_not_paired(comparison):

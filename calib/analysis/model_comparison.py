@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from calib.analysis import Analysis, Column, analyze
+from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.crossfit.cross_fitted import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
 from calib.data.base import Data
@@ -53,6 +53,35 @@ class ModelScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BestModel:
+    """The model with the lowest log loss, and how much higher those of the others are.
+
+    Attributes
+    ----------
+    name : str
+    log_losses : mapping of str to Estimate
+        Held-out log loss of every model, in the given order.
+    differences : mapping of str to Estimate
+        Log losses of the other models minus that of the best.
+    loss : str
+        Name of the loss.
+    confidence_level : float
+        Of the intervals.
+    """
+
+    name: str
+    log_losses: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    loss: str
+    confidence_level: float
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The others whose log loss is not significantly higher."""
+        return tuple(name for name, change in self.differences.items() if change.low <= 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ModelComparison:
     """Metrics of several models, uncalibrated, clipped and calibrated, on held-out rows.
 
@@ -87,6 +116,21 @@ class ModelComparison:
             Key of the method with which all models are calibrated.
         """
         return _best({name: model.metrics for name, model in self.models.items()}, method)
+
+    def best_model(self, method: str) -> BestModel:
+        """The best model if all are calibrated by this method, and the differences from it."""
+        best, key = self.best(method), self.columns[0].key
+        return BestModel(
+            best,
+            {name: model.metrics[method][key] for name, model in self.models.items()},
+            {
+                name: model.differences[method][key]
+                for name, model in self.models.items()
+                if name != best
+            },
+            self.columns[0].label,
+            self.settings.confidence_level,
+        )
 
     def pairing(self, name: str, method: str) -> str:
         """How a model is compared with the best one: "reference", "paired" or "unpaired"."""
@@ -188,7 +232,7 @@ def compare_models(
     for number, (name, predictions) in enumerate(models.items()):
         try:
             report = _progress_of(progress, number, len(models), name)
-            scored[name] = _scored(predictions, common, report)
+            scored[name] = _scored(analyze(predictions, common, progress=report))
         except ValueError as error:
             failures[name] = str(error)
     if not scored:
@@ -200,6 +244,33 @@ def compare_models(
         name: _relative_to(one, best, common.confidence_level) for name, one in scored.items()
     }
     return ModelComparison(methods, columns, results, numbers_of(list(results)), failures, common)
+
+
+def compare_recommended(analyses: Mapping[str, LiveAnalysis]) -> BestModel:
+    """Compare analysed models by the held-out log loss of the scores that each of them recommends.
+
+    Raises ValueError if the models have different classes.
+    """
+    _alike({name: analysis.source for name, analysis in analyses.items()})
+    methods = {
+        name: analysis.recommendation.method or "uncalibrated"
+        for name, analysis in analyses.items()
+    }
+    scored = {name: _scored(analysis, methods[name]) for name, analysis in analyses.items()}
+    losses = {name: one.metrics[methods[name]]["log_loss"] for name, one in scored.items()}
+    best = min(losses, key=lambda name: losses[name].value)
+    level = analyses[best].settings.confidence_level
+    differences = {
+        name: _differences(
+            (one, methods[name]),
+            (scored[best], methods[best]),
+            level,
+            paired=are_same_rows(scored[best].source, one.source),
+        )["log_loss"]
+        for name, one in scored.items()
+        if name != best
+    }
+    return BestModel(best, losses, differences, scored[best].columns[0].label, level)
 
 
 def _best(metrics: Mapping[str, ByMethod], method: str) -> str:
@@ -251,30 +322,31 @@ def _progress_of(progress: Progress, number: int, total: int, name: str) -> Prog
     return report
 
 
-def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Scored:
-    analysis = analyze(predictions, settings, progress=progress)
+def _scored(analysis: LiveAnalysis, *methods: str) -> _Scored:
+    """What is compared of a model: these methods, or all."""
     held_out, matrix = analysis.held_out, analysis.multiclass
+    keys = methods or tuple(analysis.methods)
     if matrix is not None:
-        as_given = matrix.held_out.as_given
+        as_given, scored = matrix.held_out.as_given, {key: matrix.scored[key] for key in keys}
         rows = {
             key: {name: as_given(values) for name, values in one.rows.items()}
-            for key, one in matrix.scored.items()
+            for key, one in scored.items()
         }
         share_sq = matrix.held_out.fold_points[1]
         added = {
             key: {name: one.fold_variance(None, name, share_sq) for name in one.rows}
-            for key, one in matrix.scored.items()
+            for key, one in scored.items()
         }
     else:
-        rows = {key: dict(losses(held_out, key)) for key in analysis.methods}
-        if predictions.has_rows:
+        rows = {key: dict(losses(held_out, key)) for key in keys}
+        if analysis.source.has_rows:
             rows = {
                 key: {name: held_out.row_values(by_entry) for name, by_entry in values.items()}
                 for key, values in rows.items()
             }
         added = {
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
-            for key in analysis.methods
+            for key in keys
         }
     columns = _columns(analysis)
     results = analysis.methods if matrix is None else matrix.results
@@ -284,8 +356,8 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
         n_rows=analysis.data.n_rows,
         columns=columns,
         metrics={
-            method: {column.key: result.metrics[column.key] for column in columns}
-            for method, result in results.items()
+            key: {column.key: results[key].metrics[column.key] for column in columns}
+            for key in keys
         },
         rows=rows,
         added_variance=added,
@@ -308,7 +380,7 @@ def _relative_to(scored: _Scored, best: Mapping[str, _Scored], level: float) -> 
         n_rows=scored.n_rows,
         metrics=scored.metrics,
         differences={
-            method: _differences(scored, of, method, level, paired=paired[method])
+            method: _differences((scored, method), (of, method), level, paired=paired[method])
             for method, of in best.items()
         },
         paired=paired,
@@ -316,17 +388,19 @@ def _relative_to(scored: _Scored, best: Mapping[str, _Scored], level: float) -> 
 
 
 def _differences(
-    scored: _Scored, best: _Scored, method: str, level: float, *, paired: bool
+    of: tuple[_Scored, str], best: tuple[_Scored, str], level: float, *, paired: bool
 ) -> Estimates:
-    rows, others = scored.rows[method], best.rows[method]
-    if scored is best:
+    """The losses of a model with a method minus those of the best model with its method."""
+    scored = of[0]
+    rows, others = (one.rows[method] for one, method in (of, best))
+    if scored is best[0]:
         return dict.fromkeys(rows, Estimate(0.0, 0.0, 0.0))
     if not paired or scored.given_rows is None:
-        first, second = (one.metrics[method] for one in (best, scored))
+        first, second = (one.metrics[method] for one, method in (best, of))
         return {key: unpaired_difference(first[key], second[key]) for key in rows}
     # Both models are fitted on the same rows. Adding the variances as if they were independent
     # makes the interval rather too wide than too narrow.
-    noise = [one.added_variance[method] for one in (scored, best)]
+    noise = [one.added_variance[method] for one, method in (of, best)]
     added = {key: sum(one[key] for one in noise) for key in rows}
     return {
         key: mean_estimate(values - others[key], scored.given_rows, level, added[key])

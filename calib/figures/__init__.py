@@ -5,7 +5,7 @@ panels (`panels`) and layers (`layers`); `chart` gives them a size, a name and a
 has colours, dashes and symbols. `plotly_format` and `svg` draw them.
 """
 
-from calib.figures.chart import CHARTS, Chart, same_axes
+from calib.figures.chart import CHARTS, Chart
 from calib.figures.theme import CONFIG, METHOD_STYLES
 
-__all__ = ["CHARTS", "CONFIG", "METHOD_STYLES", "Chart", "same_axes"]
+__all__ = ["CHARTS", "CONFIG", "METHOD_STYLES", "Chart"]

@@ -17,7 +17,6 @@ import numpy as np
 
 from calib.data.registry import Registry
 from calib.figures import labels, plotly_format
-from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Heading, Layer, Note
 from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT, TITLE_LINE
@@ -250,35 +249,6 @@ def still(chart: Chart) -> Figure:
     Plotly uses them as selectors of CSS when it makes an image, and a space breaks a selector.
     """
     return chart.figure.update_traces(uid=None)
-
-
-def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
-    """The same charts with every axis as long as the longest among them.
-
-    They are drawn by one function from different data. Axes whose ticks have different names in the
-    charts do not change.
-    """
-    axes = [chart.panels.axes for chart in charts]
-    ranges = {name: _common_range([others.get(name) for others in axes]) for name in axes[0]}
-    return tuple(_with_ranges(chart, ranges) for chart in charts)
-
-
-def _common_range(axes: Sequence[PanelAxis | None]) -> list[float] | None:
-    """The range that contains the ranges of all axes, or None if they cannot be joined."""
-    ranges = [axis.range for axis in axes if axis and axis.range and axis.type != "log"]
-    if len(ranges) < len(axes) or len({tuple(a.ticktext or ()) for a in axes if a}) > 1:
-        return None
-    ends = [float(end) for low_high in ranges for end in low_high]
-    turned = ranges[0][0] > ranges[0][1]
-    return sorted([min(ends), max(ends)], reverse=turned)
-
-
-def _with_ranges(chart: Chart, ranges: Mapping[str, list[float] | None]) -> Chart:
-    axes = {
-        name: replace(axis, range=ranges.get(name) or axis.range)
-        for name, axis in chart.panels.axes.items()
-    }
-    return replace(chart, panels=replace(chart.panels, axes=axes))
 
 
 @cache

@@ -10,6 +10,8 @@ from html import unescape
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.model_comparison import BestModel
+from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import is_error
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
@@ -18,8 +20,10 @@ from calib.numerics.intervals import Estimate
 from calib.text import (
     between_percents,
     count,
+    decimals,
     escaped,
     interval,
+    joined,
     level,
     number,
     p_value,
@@ -210,3 +214,21 @@ def band_sentence(curve: ReliabilityCurve) -> str:
 
 def _band_width(curve: ReliabilityCurve) -> float:
     return float(np.median(curve.band_high - curve.band_low))
+
+
+def best_model(best: BestModel) -> str:
+    """Which model is best, and whether the others are significantly worse."""
+    losses, loss, name = best.log_losses, best.loss.lower(), best.name
+    if len(losses) != 2:
+        also = f", tied with {joined(list(best.tied))}" if best.tied else ""
+        return f"{name} has the lowest {loss}, {number(losses[name].value)}{also}"
+    (change,) = best.differences.values()
+    at = best.confidence_level
+    if best.tied:
+        return (
+            f"{joined(list(losses))} are not significantly different in {loss} "
+            f"({interval_text(change, at)})"
+        )
+    digits = decimals(change)
+    bounds = interval(change, digits)
+    return f"{name} is better by {number(change.value, digits)} {loss} ({level(at)} CI {bounds})"

@@ -44,7 +44,7 @@ OF_THESE_DATA = {
     "monitor": "churn",
     "watched": "lower",
 }
-# Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
+# Auto overrides the number of bins, a capacity the costs; periods need dates; a model and classes
 # need data of several.
 NOT_AT_ONCE = {"metric", "range", "auto", "cap", "unit", "model", "cls"}
 # One value of every setting that is not its default.

@@ -61,7 +61,7 @@ BEFORE: dict[str, Any] = {
 }
 # Other data show these: a matrix, several models, an inspected bin. The last three change only
 # Monitor, which has no chips.
-OTHERWISE = {"view", "models", "classes", "bin_of", "horizon", "watched", "stored_monitor"}
+OTHERWISE = {"view", "model", "classes", "bin_of", "horizon", "watched", "stored_monitor"}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS

@@ -1,4 +1,4 @@
-"""Several models on every page, and how they come in: a column, a column each, a file each."""
+"""One of several models on every page, and how they come in: a column, columns, or files."""
 
 import json
 import re
@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.figures import METHOD_STYLES
-from calib.figures.theme import faded
-from calib.ui.session import turns
-from calib.ui.session.choices import MODELS
+from calib.data.progress import no_progress
+from calib.ui.session import state, turns
+from calib.ui.session.choices import MAX_COMPARED, MODEL
 from calib.ui.session.links import decode
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
 from calib.ui.session.session import Session
@@ -36,20 +35,52 @@ LONG = pd.concat([pd.DataFrame({"model": m, "y": Y, "p": s}) for m, s in (("a", 
 WIDE = pd.DataFrame({"y": Y, "prob_a": A, "prob_b": B})
 
 
-def names(app) -> list[str]:
-    icon = ":material/model_training:"
-    shown = [e.value.split("**")[1] for e in app.markdown if e.value.startswith(icon)]
-    return [name.replace("\\_", "_") for name in shown]
-
-
-def test_every_page_shows_two_models_side_by_side(monkeypatch):
+def test_every_page_shows_the_best_model_until_another_is_chosen(monkeypatch):
     # Each slow model has a button that cancels.
     monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", 0.0)
     app = start("Overview", LONG.iloc[::-1], m="platt")
-    # Compare has one table of all models, and a report is about one of them.
-    for page in (page for page in WITH_ANALYSIS if page not in ("Classes", "Compare", "Reports")):
+    assert list(session_of(app).upload.models) == ["b", "a"]
+    best = state.best_model(session_of(app), no_progress).name
+    pages = [page for page in WITH_ANALYSIS if page != "Classes"]
+    for page in pages:
         assert not go(app, page).error
-        assert names(app) == ["b", "a"], page
+        assert app.selectbox(key="model").value == best, page
+    other = "b" if best == "a" else "a"
+    app.selectbox(key="model").set_value(other).run()
+    for page in pages:
+        assert go(app, page).selectbox(key="model").value == other, page
+
+
+def test_the_first_model_is_kept_while_settings_change_and_is_in_the_link(texts):
+    app = start("Overview", LONG, m="platt")
+    shown = app.selectbox(key="model").value
+    texts(compared(app))
+    assert address(app)["model"] == shown
+    # The person did not choose it, and the settings list only what was changed.
+    assert MODEL not in session_of(app).explicit
+    assert not [button for button in app.button if button.key == "reset_model"]
+    app.multiselect(key="methods").set_value(["isotonic"]).run()
+    assert app.selectbox(key="model").value == shown
+
+
+def compared(app) -> str:
+    """The sentence beside the choice of the model."""
+    return next(each.value for each in app.caption if "recommended calibrators" in each.value)
+
+
+def test_an_old_link_with_several_models_shows_the_first_of_them():
+    app = start("Overview", LONG, m="platt", model="b~a")
+    assert app.selectbox(key="model").value == "b"
+    assert address(app)["model"] == "b"
+    assert not app.warning
+
+
+def test_many_models_are_not_compared_before_one_is_shown(texts):
+    scores = {f"prob_{k}": A ** (1 + k) for k in range(MAX_COMPARED + 1)}
+    app = start("Overview", pd.DataFrame({"y": Y, **scores}), m="platt")
+    assert app.selectbox(key="model").value == "prob_0"
+    (said_beside,) = (each.value for each in app.caption if "models is best" in each.value)
+    texts(said_beside)
 
 
 @rare
@@ -59,60 +90,18 @@ def test_every_page_shows_the_models_of_the_example():
         assert not go(app, page).error
 
 
-@pytest.mark.parametrize("page", ["Reliability", "Cumulative", "Functions"])
-@rare
-def test_a_method_has_one_style_in_all_models_of_a_page(page: str):
-    # Platt is recommended for the first model, and the stack for the last.
-    app = start(page, ex="rounds", show="uncalibrated.platt")
-    specs = [json.loads(e.proto.spec)["data"] for e in app.get("plotly_chart")]
-    named = [
-        [trace for trace in traces if trace["name"] == "Platt scaling (on scores)"]
-        for traces in specs
-    ]
-    first, last = (json.dumps(traces) for traces in named if traces)
-    # Functions draws the methods that are not recommended paler.
-    color = METHOD_STYLES["platt"].color
-    for found in (first, last):
-        assert color in found or faded(color, 1.0).removesuffix("1.0)") in found
-
-
-@rare
-def test_models_are_shown_in_the_order_of_the_data_whatever_the_order_of_the_clicks():
-    app = start("Overview", ex="rounds", m="platt")
-    app.multiselect(key="models").set_value(["round 30", "round 3", "round 10"]).run()
-    assert names(app) == ["round 3", "round 10", "round 30"]
-    assert address(app)["model"] == "round 3~round 10~round 30"
-    assert names(go(app, "Reliability")) == ["round 3", "round 10", "round 30"]
-
-
-def test_one_chosen_model_is_a_page_as_it_is_without_others():
-    app = start("Reliability", LONG, m="platt", model="b")
-    assert names(app) == []
-    # The browser draws the diagram itself, and Plotly the sensitivity.
-    assert len(app.get("plotly_chart")) == 1
-
-
 def test_what_a_link_asks_for_and_is_not_there_is_told(texts):
-    app = start("Overview", LONG, m="platt", model="b~c")
+    app = start("Overview", LONG, m="platt", model="c")
     texts.shown(app.warning[0].value)
-    assert app.pills(key="models").value == ["b"]
+    assert app.selectbox(key="model").value in ("a", "b")
 
 
 def test_names_with_any_character_come_back_from_a_link():
     session = dropped(LONG.assign(model=LONG.model.map({"a": "x~y & z", "b": "ü/%7E"})))
-    session.change(MODELS, ("x~y & z",))
+    session.change(MODEL, "x~y & z")
     link, refused = decode(session.link())
-    assert link.chosen[MODELS] == ("x~y & z",)
+    assert link.chosen[MODEL] == "x~y & z"
     assert not refused
-
-
-def test_controls_work_for_all_models_at_once():
-    app = start("Reliability", LONG, m="platt")
-    app.slider(key="n_bins").set_value(4).run()
-    assert not app.exception
-    assert said(app).count("4 bins with rows") == 4  # There are two models with two methods each.
-    app.toggle(key="auto_bins").set_value(True).run()
-    assert not app.exception
 
 
 @pytest.mark.parametrize(("frame", "named"), [(LONG, ["a", "b"]), (WIDE, ["prob_a", "prob_b"])])
@@ -133,12 +122,12 @@ def test_two_models_of_one_file_are_compared_in_one_sentence_one_table_and_one_c
     half = 1.96 * (a - b).std() / np.sqrt(len(Y))
     assert size == pytest.approx(difference, abs=0.001)
     assert (low, high) == pytest.approx((difference - half, difference + half), rel=0.05)
-    (table,) = metric_tables(app)
+    table = next(one for one in metric_tables(app) if "from the best" in one)
     assert all(name in table for name in named)
     assert f"{abs((b - a).mean()):+.4f}" in table
     assert "from the best" in table
     assert table.count("best</td>") == 2
-    (chart,) = app.get("plotly_chart")
+    chart = next(one for one in app.get("plotly_chart") if "chart_models" in one.proto.id)
     shown = [one for one in json.loads(chart.proto.spec)["data"] if one.get("error_y")]
     assert len({trace["marker"]["color"] for trace in shown}) == 2
 
@@ -186,7 +175,7 @@ def test_an_example_forgets_the_models_of_another():
 
 
 @rare
-def test_checkpoints_of_a_network_are_matrices_side_by_side(texts):
+def test_checkpoints_of_a_network_are_matrices(texts):
     logits = RNG.normal(0.0, 1.0, (600, 3))
     label = (logits + RNG.gumbel(size=logits.shape)).argmax(axis=1)
     files = {f"epoch_{epoch}.npz": npz(logits=epoch * logits, y=label) for epoch in (1, 2, 3)}
@@ -223,5 +212,8 @@ def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page)
 
     assert len(asked()) == 1
     next(each for each in app.button if each.label == "Compare both models").click()
-    assert names(drawn(app)) == ["random_forest", "naive_bayes"]
+    assert drawn(app).selectbox(key="model").options == [
+        "Model: random_forest",
+        "Model: naive_bayes",
+    ]
     assert not asked()

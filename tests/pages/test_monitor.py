@@ -158,9 +158,9 @@ def test_models_are_monitored_one_at_a_time():
     other = np.clip(frame["score"] + 0.3, 0.01, 0.99)
     text = pd.concat([frame.assign(model="a"), frame.assign(model="b", score=other)])
     app = start("Monitor", text)
-    assert app.selectbox(key="monitored_model").options == ["a", "b"]
+    assert app.selectbox(key="model").options == ["a", "b"]
     assert key_numbers(app)["State"] == "Calm"
-    app.selectbox(key="monitored_model").set_value("b").run()
+    app.selectbox(key="model").set_value("b").run()
     assert key_numbers(app)["State"] == "Alarm"
 
 

@@ -80,7 +80,7 @@ def test_a_plan_for_all_rows_is_the_advice_of_the_analysis(planned):
 
 
 def test_the_pages_of_a_file_that_changed_recommend_its_plan_only(session):
-    (rows,) = state.shown_models(session).values()
+    rows = state.predictions(session)
     raw = state.Model(rows, state.analysis(session, rows))
     model = with_plan_of(session, raw)
     assert raw.analysis.recommendation.method == "logistic"
@@ -98,7 +98,7 @@ def test_the_pages_of_a_file_that_changed_recommend_its_plan_only(session):
 
 
 def test_other_bins_keep_the_plan(session):
-    (rows,) = state.shown_models(session).values()
+    rows = state.predictions(session)
     plans = []
     for n_bins in (10, 20):
         session.change(choices.N_BINS, n_bins)

@@ -15,7 +15,7 @@ from calib.loading import InputError
 from calib.text import p_value, percent, plain
 from calib.ui.controls import uploaders
 from calib.ui.session import state
-from calib.ui.session.choices import MODELS
+from calib.ui.session.choices import MODEL
 from calib.ui.session.links import FINGERPRINT_SHOWN, LinkedData
 from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
@@ -28,7 +28,7 @@ CANCELLED = "This was cancelled. Nothing was counted or drawn."
 
 def analyse(session: Session, connected: Connected) -> None:
     upload = _counted(session, connected)
-    session.reset(MODELS)
+    session.reset(MODEL)
     session.receive(upload)
     st.rerun()
 

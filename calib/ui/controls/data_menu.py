@@ -58,7 +58,7 @@ def _label(session: Session, rows: Data | None) -> list[str]:
 
 
 def read_as(session: Session, upload: Upload) -> str:
-    """Where the shown data are from, and how the columns of the shown models were read."""
+    """Where the shown data are from, and how the columns of the shown model were read."""
     if upload.source is not None:
         what = SAMPLE if upload.source.sample else COUNTED
         line = f"Source: **{plain(upload.source.label)}**{what}"
@@ -66,13 +66,11 @@ def read_as(session: Session, upload: Upload) -> str:
         tested = f", tested on **{plain(upload.tests.name)}**" if upload.tests else ""
         files = "Files" if len(upload.tables or upload.counted) > 1 else "File"
         line = f"{files}: **{plain(upload.name)}**{tested}{COUNTED if upload.counted else ''}"
-    several = len(state.models(session)) > 1
-    columns = [
-        f"{name}: {rows.read_as}" if several else rows.read_as
-        for name, rows in state.shown_models(session).items()
-    ]
-    because = read_because(rows.origin) if (rows := upload.predictions) is not None else ""
-    return line + "".join(f" · {plain(part)}" for part in columns) + plain(because)
+    shown = state.predictions(session)
+    if shown is None:
+        return line
+    name = f"{state.model_name(session)}: " if len(upload.models) > 1 else ""
+    return f"{line} · {plain(f'{name}{shown.read_as}{read_because(shown.origin)}')}"
 
 
 def _open(session: Session, upload: Upload) -> None:

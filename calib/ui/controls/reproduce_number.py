@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from calib.analysis.reproduction import Conventions, Match, TypedNumber
@@ -19,34 +17,22 @@ ABOUT = "Conventions that give the number"
 ABBREVIATIONS = "RMSCE: root mean square of the gaps. MCE: largest gap."
 
 
-def show(session: Session, *models: state.Model) -> None:
-    """Draw the field, and what gives the number once there is one. Of several, one is chosen."""
+def show(session: Session, model: state.Model) -> None:
+    """Draw the field, and what gives the number once there is one."""
     text = session[choices.REPRODUCED]
-    place = st.expander(
-        "Reproduce a number", expanded=bool(text), key=state.key("reproduce_a_number")
-    )
+    place = st.expander("Reproduce a number", expanded=bool(text), key="reproduce_a_number")
     with place:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             control(session, choices.REPRODUCED, placeholder="0.174", width=260)
-            model = _chosen(models)
             method = st.selectbox(
                 "Scores of",
                 list(model.analysis.methods),
                 format_func=choices.method_label,
-                key=state.key("reproduced_of"),
+                key="reproduced_of",
                 width=260,
             )
         if text:
             _answer(session, model, method, text)
-
-
-def _chosen(models: Sequence[state.Model]) -> state.Model:
-    """The model whose scores are tried, which a person chooses if there are several."""
-    if len(models) == 1:
-        return models[0]
-    by_name = {model.name: model for model in models}
-    name = st.selectbox("Model", list(by_name), key="reproduced_model", width=260)
-    return by_name.get(name, models[0])
 
 
 def _answer(session: Session, model: state.Model, method: str, text: str) -> None:

@@ -24,7 +24,7 @@ from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import listed, plain, sentence
 from calib.ui.controls.widgets import ask, download, field
 from calib.ui.session import state
-from calib.ui.session.choices import MODELS, SEGMENTED
+from calib.ui.session.choices import MODEL, SEGMENTED
 from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.memo import Unkeyed
 from calib.ui.session.middleware import THIS_MACHINE
@@ -278,7 +278,7 @@ def _take(
         session.judging, session.opens_judge, session.file_problems = upload, True, ()
         return
     if session.upload is not None:
-        session.reset(MODELS)
+        session.reset(MODEL)
     session.receive(upload)
     if len(files) == 1 and upload.tables and upload.table.sheets:
         session.workbook = (*files[0], written)

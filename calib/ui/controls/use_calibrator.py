@@ -55,7 +55,7 @@ def button(session: Session, model: state.Model, *, leads: bool) -> None:
     # If no calibrator is recommended, the button must not advise one.
     label = f"Get {'this' if advised else 'a'} calibrator (SQL, Python, …)"
     look: Any = "primary" if advised and leads else "secondary"
-    if st.button(label, key=state.key("use"), type=look):
+    if st.button(label, key="use", type=look):
         _dialog(session, model)
 
 
@@ -72,7 +72,7 @@ def advised_button(
         return
     result = model.analysis.methods[method]
     label = f"Get {result.short_label if narrow else result.label} as code"
-    if st.button(label, key=state.key("use"), type="primary" if helps else "secondary"):
+    if st.button(label, key="use", type="primary" if helps else "secondary"):
         show(session, model, method)
 
 
@@ -81,14 +81,14 @@ def row_button(session: Session, model: state.Model, method: str) -> None:
     if method not in fitted(model.analysis):
         return
     about = f"{method_label(method)} as SQL, Python and more"
-    if st.button("Get code", key=state.key(f"use_{method}"), type="tertiary", help=about):
+    if st.button("Get code", key=f"use_{method}", type="tertiary", help=about):
         show(session, model, method)
 
 
 def plan_button(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
     """The button of a plan for some rows, whose code has its condition."""
     label = "Get this calibrator (SQL, Python, …)"
-    if st.button(label, key=state.key("use_plan"), type="primary"):
+    if st.button(label, key="use_plan", type="primary"):
         _plan_dialog(session, model, plan, time)
 
 

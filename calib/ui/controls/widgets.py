@@ -65,7 +65,7 @@ def control(
     if value is None:
         value = session[choice]
         value = value if options is None else choice.among(value, offered)
-    key = state.key(key or choice.key)
+    key = key or choice.key
     if offered or options is not None:
         more = {"options": offered, "format_func": choice.values.name} | more
     elif choice.values.bounds:
@@ -157,6 +157,11 @@ def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
     """The methods to draw, uncalibrated and recommended at first."""
     methods = choices.SHOWN.among(session[choices.SHOWN], analysis.methods)
     return methods or shown_at_first(analysis)
+
+
+def model(session: Session, **look: Any) -> None:
+    names = state.models(session)
+    control(session, choices.MODEL, names, value=state.model_name(session), **look)
 
 
 def after(session: Session, analysis: Analysis) -> str:
@@ -273,7 +278,8 @@ def settings(session: Session, rows: Data | None) -> None:
     changes = {
         choice: value
         for choice, value in session.chosen.changed(session.start).items()
-        if choice.acts(session.page, facts)
+        # The model has a control on every page.
+        if choice.acts(session.page, facts) and choice is not choices.MODEL
     }
     label = f"Settings ({len(changes)})" if changes else "Settings"
     # The diagram of Reliability has its bins beside it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import ParamSpec
 
@@ -41,7 +40,7 @@ def drawing(markup: str | Mapping[int, str], key: str, drawn: Chart | None = Non
     `markup` may be by width in pixels. `drawn` is the chart in it, with buttons to save it. Texts
     in the markup are escaped.
     """
-    _draw({0: markup} if isinstance(markup, str) else markup, state.key(key), drawn)
+    _draw({0: markup} if isinstance(markup, str) else markup, key, drawn)
 
 
 def kept(build: Callable[P, Chart], *inputs: P.args, **options: P.kwargs) -> Chart:
@@ -99,14 +98,10 @@ def chart(
 
     With `widths` the chart is SVG, drawn once per width in pixels, and does not wait for Plotly.
     """
-    plot = partial(_plot, key=state.key(key), on_select=on_select)
     if widths:
-        plot = partial(_svg, key=state.key(key), widths=widths)
-    pending = state.current().pending
-    if pending is None:
-        plot(shown)
+        _svg(shown, key, widths)
     else:
-        pending.charts.setdefault(key, []).append((st.container(), shown, plot))
+        _plot(shown, key, on_select)
 
 
 def beside(
@@ -144,8 +139,7 @@ def at_once(
 ) -> None:
     """Draw controls, and here what follows them; the rest of the page comes after.
 
-    `controls` may change the bins, and what is only drawn. With several models side by side, the
-    rest follows with its page, because charts share axes.
+    `controls` may change the bins, and what is only drawn.
     """
 
     def follow() -> None:
@@ -158,9 +152,4 @@ def at_once(
             time.sleep(PAINT_SECONDS)
             st.rerun()
 
-    if session.pending is None:
-        st.fragment(follow)()
-        return
-    if session.drawn == 0:
-        controls()
-    body(model)
+    st.fragment(follow)()

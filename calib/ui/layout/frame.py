@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis.model_comparison import ModelComparison
+from calib.analysis.model_comparison import BestModel, ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
-from calib.text import plain, sentence
+from calib.text import plain, quoted, sentence
 from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
-from calib.ui.layout import charts, navigation, notes, side_by_side
+from calib.ui.layout import charts, navigation, notes
 from calib.ui.session import identity, open_sessions, results, state
+from calib.ui.session.choices import MAX_COMPARED, MODEL
 from calib.ui.session.free_memory import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
-from calib.ui.session.session import Pending, Session
+from calib.ui.session.session import Session
 from calib.ui.session.team_reports import NEW
 from calib.ui.session.turns import Cancel
+from calib.words.measures import best_model
 
 ICON = "⚖️"
+MODEL_PIXELS = 240
+SHOWN_FIRST = (
+    "The model with the lowest held-out log loss of its recommended scores is shown first. Of more "
+    f"than {MAX_COMPARED} models, it is the first in the data."
+)
 log = logging.getLogger(__name__)
 
 
-Body = Callable[[state.Model], None]
 Result = TypeVar("Result")
 
 
@@ -37,9 +43,9 @@ def begin(title: str) -> Session:
     _prepare_server()
     identity.gate()
     session = state.current()
-    # A page may have ended in the middle of several models.
-    session.pending, session.drawn, session.painted = None, 0, False
+    session.painted = False
     state.on_page_enter(session, title)
+    _check_model(session)
     rows = state.predictions(session)
     if rows is not None:
         session.adapt_to_data(rows)
@@ -60,7 +66,50 @@ def begin(title: str) -> Session:
     asked = session.upload is not None and session.upload.question is not None
     if matrix is not None and title not in WITHOUT_VIEW and not asked:
         widgets.view(session, matrix)
+    if title in WITH_ANALYSIS and title != "Reports" and not asked:
+        pick_model(session)
     return session
+
+
+def _check_model(session: Session) -> None:
+    """Say which model of a link cannot be shown, and show another one."""
+    names, wanted = state.models(session), session[MODEL]
+    if names and wanted and wanted not in names:
+        refused = f"There is no model {quoted(wanted)} among these, so another one is shown."
+        session.refused = (*session.refused, refused)
+        session.reset(MODEL)
+
+
+def pick_model(session: Session) -> None:
+    """Draw the control of the model beside a sentence that compares all of them.
+
+    The best one is shown first. More than `MAX_COMPARED` models are not compared here.
+    """
+    n_models = len(state.models(session))
+    if n_models < 2:
+        return
+    look = {"label_visibility": "collapsed", "format_func": "Model: {}".format}
+    with st.container(horizontal=True, vertical_alignment="center", key="pick_model"):
+        widgets.model(session, width=MODEL_PIXELS, **look)
+        compared = st.empty()
+    best = None
+    if n_models <= MAX_COMPARED:
+        best = _compute(partial(state.best_model, session), "models")
+    if not session[MODEL]:
+        shown = state.model_name(session) if best is None else best.name
+        # The person did not choose it, so it is not explicit.
+        session.chosen = session.chosen.having(MODEL, shown)
+        # The header and the controls are those of the first model.
+        st.rerun()
+    # The heading of Compare says more.
+    if session.page != "Compare":
+        compared.caption(plain(_compared(best, n_models)), help=SHOWN_FIRST)
+
+
+def _compared(best: BestModel | None, n_models: int) -> str:
+    if best is None:
+        return f"Compare shows which of the {n_models} models is best."
+    return f"With the recommended calibrators, {best_model(best)}."
 
 
 def _scripts(session: Session) -> None:
@@ -109,78 +158,39 @@ def _wait(session: Session) -> NoReturn:
     st.stop()
 
 
-def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, ...]:
+def model(session: Session, *, one_score: bool = False) -> state.Model:
     """With `one_score`, the view of a matrix is shown as rows with one score each."""
     source(session)
-    predictions(session)
-    side_by_side.control(session)
-    shown = state.shown_models(session)
+    given, name = predictions(session), state.model_name(session)
+    fit = state.one_score_analysis if one_score else state.analysis
+    rows = state.one_score(session, given) if one_score else given
 
-    def analysed(name: str, given: Data) -> state.Model:
-        fit = state.one_score_analysis if one_score else state.analysis
-        rows = state.one_score(session, given) if one_score else given
+    def work(progress: Progress) -> state.Model:
+        made = state.Model(rows, fit(session, given, progress), name)
+        return results.with_plan_of(session, made)
 
-        def work(progress: Progress) -> state.Model:
-            made = state.Model(rows, fit(session, given, progress), name)
-            return results.with_plan_of(session, made)
-
-        return _compute(work, "analysis", name if len(shown) > 1 else "")
-
-    analysed_models = tuple(analysed(name, rows) for name, rows in shown.items())
+    shown = _compute(work, "analysis")
     # A link to a source says what its rows gave, which is known only now.
     if session.upload is not None and session.upload.source is not None:
         state.write_address(session)
     # The slider was drawn before the data were known.
-    if state.follow_auto(session, analysed_models[0].analysis):
+    if state.follow_auto(session, shown.analysis):
         st.rerun()
     notes.above(session)
-    notes.plans(session, analysed_models)
-    return analysed_models
-
-
-def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
-    """Draw the body of a page once per model, several side by side, and the notes below it."""
-    if len(models) == 1:
-        body(models[0])
-    else:
-        _side_by_side(session, models, body)
-    notes.below(session, models)
-
-
-def _side_by_side(session: Session, models: Sequence[state.Model], body: Body) -> None:
-    session.pending = Pending()
-    places = side_by_side.columns(len(models))
-    for number, (model, place) in enumerate(zip(models, places, strict=True)):
-        session.drawn = number
-        with place:
-            st.markdown(f":material/model_training: **{plain(model.name)}**")
-            body(model)
-    waiting, session.pending, session.drawn = session.pending, None, 0
-    side_by_side.finish(waiting)
-
-
-def once(name: str, draw: Callable[[], object]) -> None:
-    """Draw what is the same for every model: here if there is one, else once below all."""
-    pending = state.current().pending
-    if pending is None:
-        draw()
-    else:
-        pending.once.setdefault(name, draw)
+    notes.plan(session, shown)
+    return shown
 
 
 def reading(text: str, about: str = "") -> None:
     """Draw an explanation in an expander. Once it is opened, it is open on all pages."""
-    session, key = state.current(), state.key(f"reading_{about}")
+    session, key = state.current(), f"reading_{about}"
 
     def remember() -> None:
         widgets.take_answer(key, partial(setattr, session, "explains"))
 
-    def draw() -> None:
-        title = f"How to read {about or 'it'}"
-        with st.expander(title, expanded=session.explains, key=key, on_change=remember):
-            st.markdown(text)
-
-    once(text, draw)
+    title = f"How to read {about or 'it'}"
+    with st.expander(title, expanded=session.explains, key=key, on_change=remember):
+        st.markdown(text)
 
 
 def source(session: Session) -> None:
@@ -211,7 +221,7 @@ def comparison(session: Session, method: str) -> ModelComparison:
     return _compute(partial(state.compare, session, method), "comparison")
 
 
-def _compute(work: Callable[[Progress], Result], kind: str, name: str = "") -> Result:
+def _compute(work: Callable[[Progress], Result], kind: str) -> Result:
     """Show the progress and a Cancel button. If the work fails, say why and end the page."""
     session = state.current()
     if session.cancelled == session.asked:
@@ -221,10 +231,10 @@ def _compute(work: Callable[[Progress], Result], kind: str, name: str = "") -> R
         st.stop()
     session.cancelled = None
     # Several computations of one page may take long, so each button has its own key.
-    slot, cancel = st.empty(), Cancel(f"cancel_{kind}_{name}", _cancel)
+    slot, cancel = st.empty(), Cancel(f"cancel_{kind}", _cancel)
 
     def progress(share: float, text: str) -> None:
-        slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")
+        slot.progress(share, f"{plain(text)} …")
         cancel.after_a_while()
 
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from calib.analysis.summary import GROUPED
@@ -38,32 +36,26 @@ def above(session: Session) -> None:
                 _problem(session, problem, f"note_{number}")
 
 
-def plans(session: Session, models: Sequence[state.Model]) -> None:
+def plan(session: Session, model: state.Model) -> None:
     """Say which plan Overview recommends, on every page that shows calibrators of all rows."""
-    if session.page == "Overview":
+    plan = model.analysis.recommendation.plan
+    if session.page == "Overview" or plan is None:
         return
-    for number, model in enumerate(models):
-        if (plan := model.analysis.recommendation.plan) is not None:
-            name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
-            said = f"{name}{plain(plan.words)} is recommended. Calibrators here are of all rows."
-            with st.container(key=f"findings_plan_{number}"):
-                st.page_link(
-                    PAGES["Overview"],
-                    label=said,
-                    icon=":material/info:",
-                    query_params=session.link(),
-                )
+    said = f"{plain(plan.words)} is recommended. Calibrators here are of all rows."
+    with st.container(key="findings_plan"):
+        icon, link = ":material/info:", session.link()
+        st.page_link(PAGES["Overview"], label=said, icon=icon, query_params=link)
 
 
-def below(session: Session, models: Sequence[state.Model]) -> None:
-    """Draw the other notes on the data and those of the analyses, below the body of a page.
+def below(session: Session, model: state.Model) -> None:
+    """Draw the other notes on the data and those of the analysis, below the body of a page.
 
     The Overview also says what the columns of a file were read as.
     """
     if session.upload is not None and session.page == "Overview":
         st.caption(data_menu.read_as(session, session.upload))
     sentences = [problem.sentence for problem in _of_file(session, before_answer=False)]
-    sentences += _of_analyses(session, models)
+    sentences += _of_analysis(session, model)
     for sentence in sentences:
         st.caption(f":material/info: {sentence}")
 
@@ -84,22 +76,15 @@ def _is_first(problem: Problem) -> bool:
     return problem.severity == "warning" or bool(problem.choices or problem.repair)
 
 
-def _of_analyses(session: Session, models: Sequence[state.Model]) -> list[str]:
+def _of_analysis(session: Session, model: state.Model) -> list[str]:
     problems = () if session.upload is None else session.upload.problems
     # Overview has the number of cells beside the number of rows.
     said = {GROUPED, *(problem.code for problem in problems)}
     said |= {"swapped"} if "which-class" in said else set()
-    sentences = []
-    for model in models:
-        name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
+    if not model.rows.has_rows:
         # The remarks of a scan are problems of the upload.
-        of_scan = set() if model.rows.has_rows else {one.code for one in model.rows.remarks}
-        sentences += [
-            f"{name}{plain(warning)}"
-            for warning in model.analysis.warnings
-            if code_of(warning) not in said | of_scan
-        ]
-    return sentences
+        said |= {one.code for one in model.rows.remarks}
+    return [plain(warning) for warning in model.analysis.warnings if code_of(warning) not in said]
 
 
 def _problem(session: Session, problem: Problem, key: str) -> None:

@@ -18,7 +18,6 @@ from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
 from calib.numerics.intervals import Estimate
 from calib.text import interval, printed_change
-from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.words.measures import chance_level, metric_change, metric_interval, metric_text
 
@@ -64,7 +63,7 @@ def table(
     alt: str,
     formats: Mapping[str, Any] | None = None,
 ) -> None:
-    key = state.key(f"table_{name}")
+    key = f"table_{name}"
     st.dataframe(rows, hide_index=True, key=key, column_config=formats, alt=alt)
     with_buttons(name, name, [list(rows[0]) if rows else [], *(row.values() for row in rows)])
 
@@ -73,7 +72,7 @@ def calibrators(analysis: Analysis) -> None:
     """Every calibrator with its log loss and the change, as Overview and a report show them."""
     if markup := answer.calibrators_table(analysis):
         rows = rows_of(answer.calibrators_frame(analysis))
-        with st.container(key=state.key("calibrators")):
+        with st.container(key="calibrators"):
             with_buttons("calibrators", "calibrators", rows, markup)
 
 
@@ -93,7 +92,7 @@ def with_buttons(
     text = "\n".join("\t".join(map(_copied, row)) for row in rows)
     mount = st.components.v2.component("calib_table", js=SCRIPT, isolate_styles=False)
     drawn = mount(
-        key=state.key(f"{key}_buttons"),
+        key=f"{key}_buttons",
         data={"markup": markup + BUTTONS, "name": name.lower().replace(" ", "-"), "text": text},
         on_chosen_change=lambda: None,
     )
@@ -214,8 +213,8 @@ def lines_table(
         copied = rows_of(exact)
     else:
         copied = [[label for label, _ in head], *([*map(" ".join, line.cells)] for line in lines)]
-    name = escape(state.table_name(about))
-    with st.container(key=state.key(key)):
+    name = escape(about)
+    with st.container(key=key):
         return with_buttons(
             key,
             about,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +15,7 @@ from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
-from calib.ui.layout import charts, frame, tables
+from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -76,7 +75,9 @@ def page() -> None:
         st.info("This page needs one score column per class. Your data have a single score.")
         st.page_link("pages/reliability.py", label="**See the reliability diagram**")
         st.stop()
-    frame.show(session, frame.models(session), partial(body, session))
+    model = frame.model(session)
+    body(session, model)
+    notes.below(session, model)
 
 
 def body(session: Session, model: state.Model) -> None:
@@ -93,10 +94,8 @@ def body(session: Session, model: state.Model) -> None:
     st.markdown(f"## {finding(table, method)}")
     if worst := worst_class(table):
         st.markdown(worst)
-    # The control stands once, beside the sentence of the first model.
-    if session.drawn == 0:
-        with widgets.toolbar("classes"):
-            widgets.control(session, choices.CLASSES, list(analysis.methods))
+    with widgets.toolbar("classes"):
+        widgets.control(session, choices.CLASSES, list(analysis.methods))
     diagrams(session, model, table, method)
     opened = show(model, table)
     frame.reading(READING)
@@ -123,7 +122,7 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
         "of the class (x) against its observed frequency (y). ECE below: expected calibration "
         "error."
     )
-    with st.container(horizontal=True, key=state.key("class_diagrams"), gap=None):
+    with st.container(horizontal=True, key="class_diagrams", gap=None):
         for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
             name, error = plain_name(model.rows, k), float(table.ks_error[place])
             highest = highest_of(curves)
@@ -171,7 +170,7 @@ def show(model: state.Model, table: Classwise) -> int | None:
         column_config=COLUMNS,
         hide_index=True,
         height=min(38 + 35 * len(frame), 560),
-        key=state.key("table_classes"),
+        key="table_classes",
         on_select="rerun",
         selection_mode="single-row",
         placeholder="–",

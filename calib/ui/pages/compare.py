@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import RULE, interval_text
+from calib.analysis.recommendation import RULE
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
@@ -21,8 +21,6 @@ from calib.metrics import matrix_metrics
 from calib.numerics.intervals import Estimate
 from calib.text import (
     UNKNOWN,
-    decimals,
-    interval,
     joined,
     level,
     number,
@@ -39,7 +37,6 @@ from calib.ui.layout.tables import (
     Muted,
     column_help,
     lines_table,
-    lower_first,
     metric_columns,
     metric_table,
     to_best_lines,
@@ -50,6 +47,7 @@ from calib.ui.session.session import Session
 from calib.words import titles
 from calib.words.measures import (
     band_sentence,
+    best_model,
     binning,
     details,
     metric_change,
@@ -106,12 +104,11 @@ LINES_READING = """
 
 def page() -> None:
     session = frame.begin("Compare")
-    models = frame.models(session)
-    if len(models) == 1:
-        body(session, models[0])
-    else:
-        compare_models(session, models)
-    notes.below(session, models)
+    model = frame.model(session)
+    if len(state.models(session)) > 1:
+        compare_models(session, model)
+    body(session, model)
+    notes.below(session, model)
 
 
 def body(session: Session, model: state.Model) -> None:
@@ -287,14 +284,14 @@ def matrix_forest(analysis: Analysis) -> None:
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
-def compare_models(session: Session, models: Sequence[state.Model]) -> None:
-    """Compare all models, also those that are not chosen. With one chosen: its calibrators."""
+def compare_models(session: Session, model: state.Model) -> None:
+    """Compare all models. The calibrators of the shown one follow."""
     heading, lead = st.empty(), st.empty()
     with widgets.toolbar("compare_models"):
-        method = widgets.after_control(session, models[0].analysis)[-1]
+        method = widgets.after_control(session, model.analysis)[-1]
     comparison = frame.comparison(session, method)
-    heading.markdown(f"## {plain(models_finding(comparison, BEFORE))}.")
-    calibrated = models_finding(comparison, method)
+    heading.markdown(f"## {plain(best_model(comparison.best_model(BEFORE)))}.")
+    calibrated = best_model(comparison.best_model(method))
     lead.markdown(plain(f"After calibration by {method_label(method)}: {calibrated}."))
     for name, reason in comparison.failures.items():
         st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
@@ -305,46 +302,19 @@ def compare_models(session: Session, models: Sequence[state.Model]) -> None:
         with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")
     else:
-        curves = {model.name: model.analysis.uncalibrated.reliability for model in models}
+        analyses = {
+            name: state.analysis(session, rows)
+            for name, rows in state.models(session).items()
+            if name in comparison.models
+        }
+        curves = {name: one.uncalibrated.reliability for name, one in analyses.items()}
         alt = f"Reliability of the uncalibrated scores of {joined(list(curves))}."
-        verdicts = [model.analysis.verdict for model in models]
+        verdicts = [one.verdict for one in analyses.values()]
         drawn = overlay_chart(curves, alt, title=titles.of_models(verdicts))
         with charts.beside(drawn, "chart_models", [3, 2]):
-            for model in models:
-                said = plain(model.analysis.verdict.sentence)
-                st.markdown(f"**{plain(model.name)}**: {said}")
-    widgets.why_shown(models[0].analysis, (BEFORE, method))
-    st.caption("To compare the calibrators of a model, choose it alone under **Models**.")
-    reproduce_number.show(session, *models)
-
-
-def models_finding(comparison: ModelComparison, method: str) -> str:
-    """Which model is best by log loss."""
-    column = comparison.columns[0]
-    loss = lower_first(column.label)
-    losses = _estimates(comparison, method, column)
-    if not losses:
-        return "no model could be analysed"
-    best = comparison.best(method)
-    to_best = {
-        name: comparison.models[name].differences[method][column.key]
-        for name in losses
-        if name != best
-    }
-    if len(losses) != 2:
-        tied = [name for name, difference in to_best.items() if difference.low <= 0.0]
-        also = f", tied with {joined(tied)}" if tied else ""
-        return f"{best} has the lowest {loss}, {number(losses[best].value)}{also}"
-    (change,) = to_best.values()
-    at = comparison.settings.confidence_level
-    if change.low <= 0.0:
-        return (
-            f"{joined(list(losses))} are not significantly different in {loss} "
-            f"({interval_text(change, at)})"
-        )
-    size, digits = number(change.value, decimals(change)), decimals(change)
-    bounds = interval(change, digits)
-    return f"{best} is better by {size} {loss} ({level(at)} CI {bounds})"
+            for name, one in analyses.items():
+                st.markdown(f"**{plain(name)}**: {plain(one.verdict.sentence)}")
+    widgets.why_shown(model.analysis, (BEFORE, method))
 
 
 def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -20,9 +19,9 @@ from calib.figures.cumulative import (
 from calib.metrics.base import TestResult
 from calib.text import number, p_value, percent, plain
 from calib.ui.controls import widgets
-from calib.ui.layout import charts, frame, words
+from calib.ui.layout import charts, frame, notes, words
 from calib.ui.layout.tables import Line, lines_table
-from calib.ui.session import choices, state
+from calib.ui.session import choices
 from calib.words.measures import details
 from calib.words.verdicts import TEST_NAMES
 
@@ -58,18 +57,17 @@ PANEL_WIDTHS = (220, 300, 380)
 
 def page() -> None:
     session = frame.begin("Cumulative")
-    models = frame.models(session)
-    chosen = widgets.methods_shown(session, models[0].analysis)
-    alone = len(models) == 1
-    if alone:
-        opening(models[0].analysis, chosen)
+    model = frame.model(session)
+    shown = widgets.methods_shown(session, model.analysis)
+    opening(model.analysis, shown)
     with widgets.toolbar("cumulative"):
-        widgets.shown_methods(session, models[0].analysis)
-    frame.show(session, models, partial(body, chosen, alone))
+        widgets.shown_methods(session, model.analysis)
+    body(model.analysis, shown)
+    notes.below(session, model)
 
 
-def opening(analysis: Analysis, chosen: Sequence[str]) -> None:
-    first, *others = _shown(analysis, chosen)
+def opening(analysis: Analysis, shown: Sequence[str]) -> None:
+    first, *others = shown
     label = "" if first == "uncalibrated" else f"{choices.method_label(first)}: "
     st.markdown(f"## {plain(label + _finding(analysis, first))}")
     result = analysis.methods[first]
@@ -81,22 +79,14 @@ def opening(analysis: Analysis, chosen: Sequence[str]) -> None:
     st.markdown("  \n".join(lines))
 
 
-def body(chosen: Sequence[str], alone: bool, model: state.Model) -> None:
-    """Several models have a finding each, below the controls that they share."""
-    analysis, shown = model.analysis, _shown(model.analysis, chosen)
-    if not alone:
-        opening(analysis, chosen)
+def body(analysis: Analysis, shown: Sequence[str]) -> None:
     if reason := words.too_few(analysis):
         st.info(reason)
     else:
         drawings(analysis, shown)
     st.markdown("### Tests")
     tests_table([analysis.methods[key] for key in shown], analysis)
-    frame.once("tests", lambda: st.caption(TESTS_READING))
-
-
-def _shown(analysis: Analysis, chosen: Sequence[str]) -> tuple[str, ...]:
-    return tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
+    st.caption(TESTS_READING)
 
 
 def _finding(analysis: Analysis, key: str) -> str:
@@ -111,11 +101,11 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     first = shown[0]
     st.markdown(f"### {plain(panels_title(analysis.methods[first]))}")
     st.caption(details(analysis, "no bins"))
-    with st.container(key=state.key("panels")):
+    with st.container(key="panels"):
         for panel in range(len(PANELS)):
             drawn = charts.kept(cumulative_chart, analysis, first, panels=(panel,))
             charts.chart(drawn, f"chart_cumulative_{panel}", widths=PANEL_WIDTHS)
-    frame.once("panels", lambda: st.caption(PANELS_READING))
+    st.caption(PANELS_READING)
 
 
 def tests_table(methods: Sequence[MethodResult], analysis: Analysis) -> None:

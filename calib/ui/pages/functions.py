@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from html import escape
 
 import streamlit as st
@@ -28,7 +27,7 @@ from calib.figures.losses import epsilon_chart
 from calib.text import interval, joined, level, number, plain, significant
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, tables, words
+from calib.ui.layout import charts, frame, notes, tables, words
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON
 from calib.ui.session.memo import Keyed
@@ -55,7 +54,9 @@ VIEW_NOTE = (
 
 def page() -> None:
     session = frame.begin("Functions")
-    frame.show(session, frame.models(session, one_score=True), partial(body, session))
+    model = frame.model(session, one_score=True)
+    body(session, model)
+    notes.below(session, model)
 
 
 def body(session: Session, model: state.Model) -> None:
@@ -71,10 +72,9 @@ def body(session: Session, model: state.Model) -> None:
         return
     left, right = st.columns([7, 6], gap="large")
     with left:
-        if session.drawn == 0:
-            with widgets.toolbar("functions"):
-                widgets.axis(session)
-                widgets.control(session, choices.KNOTS)
+        with widgets.toolbar("functions"):
+            widgets.axis(session)
+            widgets.control(session, choices.KNOTS)
         diagram(session, analysis)
     with right:
         parameters(session, model)
@@ -95,26 +95,26 @@ def diagram(session: Session, analysis: LiveAnalysis) -> None:
     )
     charts.chart(drawn, "chart_functions")
     rows = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
-    frame.once("reading", lambda: st.caption(READING.format(rows)))
+    st.caption(READING.format(rows))
 
 
 def parameters(session: Session, model: state.Model) -> None:
     """One row per method, the lowest held-out loss first."""
     analysis = model.analysis
     at = level(analysis.settings.confidence_level)
-    with st.container(key=state.key("parameters"), gap=None):
+    with st.container(key="parameters", gap=None):
         titles = ["Calibrator", "Parameters", f"Log loss, {at} CI"]
         titles += [] if session.is_matrix else ["Code"]
         head = "".join(f"<span>{title}</span>" for title in titles)
         st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
         for key in analysis.ranked:
-            with st.container(key=state.key(f"parameters_{key}")):
+            with st.container(key=f"parameters_{key}"):
                 st.html(parameters_row(analysis, key))
                 # A matrix has curves of one view, but its calibrators for use map whole rows.
                 if not session.is_matrix:
                     use_calibrator.row_button(session, model, key)
         tables.with_buttons("parameters", "calibrators", copied_parameters(analysis))
-        frame.once("parameters", lambda: st.caption("s is the score. Log loss on held-out rows."))
+        st.caption("s is the score. Log loss on held-out rows.")
 
 
 def copied_parameters(analysis: LiveAnalysis) -> list[Iterable[object]]:
@@ -152,7 +152,7 @@ def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
         return
     chosen = bool({choices.EPSILON, OVER_EPSILON} & session.explicit)
     settings = st.expander(
-        "Spline settings", expanded=chosen, key=state.key("spline_settings"), on_change="rerun"
+        "Spline settings", expanded=chosen, key="spline_settings", on_change="rerun"
     )
     if not settings.open:
         return
@@ -167,12 +167,10 @@ def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
 
 def transform(session: Session, analysis: LiveAnalysis) -> None:
     st.markdown("#### Compact logit")
-    # Models side by side share one epsilon.
-    if session.drawn == 0:
-        widgets.epsilon(session, analysis.compact_logit.rule)
+    widgets.epsilon(session, analysis.compact_logit.rule)
     drawn = compact_logit_chart(analysis)
     charts.chart(drawn, "chart_compact_logit")
-    frame.once("Lucena", lambda: st.caption(TRANSFORM))
+    st.caption(TRANSFORM)
 
 
 def epsilon_methods(analysis: LiveAnalysis) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from calib.text import (
     span,
 )
 from calib.ui.controls import widgets
-from calib.ui.controls.widgets import ask, control
+from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
 from calib.ui.session import choices, results, state
@@ -175,7 +175,8 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     if not dates:
         return Refusal("These data have no column of dates", NO_DATES)
-    model_control(session)
+    if len(state.models(session)) > 1:
+        widgets.model(session)
     time = time_control(session, rows, dates)
     horizon = horizon_control(session)
     column = column_control(session, rows, dates)
@@ -204,18 +205,6 @@ def other_data(session: Session) -> None:
             args=(EXAMPLE,),
         )
         st.page_link(PAGES["Data"], label="Go to Data", query_params=session.link())
-
-
-def model_control(session: Session) -> None:
-    names = list(state.models(session))
-    if len(names) < 2:
-        return
-
-    def change(name: str) -> None:
-        session.change(choices.MODELS, (name,))
-
-    first = next(iter(state.shown_models(session)))
-    ask(st.selectbox, "monitored_model", first, change, label="Model", options=names)
 
 
 def time_control(session: Session, rows: Data, dates: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from calib.figures.decisions import costs_of, what_costs
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import advised, summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
-from calib.ui.layout import charts, frame, tables
+from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
@@ -33,7 +33,9 @@ def page() -> None:
     session = frame.begin("Overview")
     if is_first_visit(session):
         landing(session)
-    frame.show(session, frame.models(session), partial(body, session))
+    model = frame.model(session)
+    body(session, model)
+    notes.below(session, model)
 
 
 def is_first_visit(session: Session) -> bool:
@@ -59,9 +61,9 @@ def body(session: Session, model: state.Model) -> None:
     methods = ("uncalibrated", *([] if result is None else [result.key]))
     with st.spinner("Checking slices and time"):
         parts = results.parts(session, model, methods)
-    with st.container(key=state.key("answer")):
+    with st.container(key="answer"):
         st.html(answer.section(analysis, is_example=session.upload is None, parts=parts))
-    with st.container(key=state.key("evidence")):
+    with st.container(key="evidence"):
         left, right = st.columns([5, 7], gap="large")
     with left:
         if parts.plan is None:
@@ -84,11 +86,11 @@ def since_the_change(session: Session, analysis: LiveAnalysis, plan: PlanChoice)
 
 def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
     """The plan for some rows, its evidence, and its code."""
-    with st.container(border=True, key=state.key("best_fix")):
+    with st.container(border=True, key="best_fix"):
         st.html(answer.recommended_plan(plan))
         reasons = answer.reasons_of_plan(plan, model.analysis.settings.confidence_level)
         st.caption(text.plain(" ".join(reasons)))
-        with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
+        with st.container(horizontal=True, vertical_alignment="center", key="steps"):
             time = state.time_column(session, model.rows)
             use_calibrator.plan_button(session, model, plan, time)
             there = session.link() | {NEW: "report"}
@@ -105,13 +107,13 @@ def before_and_after(session: Session, analysis: Analysis) -> None:
 
 def recommendation(session: Session, model: state.Model) -> None:
     analysis = model.analysis
-    with st.container(border=True, key=state.key("best_fix")):
+    with st.container(border=True, key="best_fix"):
         st.html(answer.recommended(analysis))
         st.markdown(answer.in_plain_words(analysis))
         evidence = text.plain(" ".join(answer.evidence(analysis)))
         st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
         tables.calibrators(analysis)
-        with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
+        with st.container(horizontal=True, vertical_alignment="center", key="steps"):
             link = session.link()
             use_calibrator.button(session, model, leads=not is_first_visit(session))
             there = link | {NEW: "report"}
@@ -132,7 +134,7 @@ def findings(session: Session, model: state.Model, parts: Parts) -> None:
         ("Decisions", "Decisions", partial(costs_finding, session, analysis)),
         ("Data", "Data", partial(held_out_finding, session)),
     )
-    with st.container(key=state.key("findings")):
+    with st.container(key="findings"):
         for name, page, finding in lines:
             if sentence := finding():
                 label = f"**{name}**: {text.plain(sentence)}"

@@ -5,24 +5,20 @@ One object of ours holds it, since widgets forget their values when another page
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
-from streamlit.delta_generator import DeltaGenerator
-
 from calib.analysis import LiveAnalysis
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.base import Data
-from calib.figures import Chart
 from calib.loading import FileFormat, Problem
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
-from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
+from calib.ui.session.choices import CHOICES, MODEL, VIEW, Chosen
 from calib.ui.session.choices.choice import Choice
 from calib.ui.session.judging import Judging
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData, decode, encode
@@ -41,20 +37,6 @@ FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Recent files stay in memory, so only a few of moderate size are kept.
 MAX_RECENT_FILES = 4
 MAX_RECENT_ROWS = 1_000_000
-# With more models side by side, the columns would be too narrow to read.
-MAX_SHOWN = 4
-
-
-@dataclass(slots=True)
-class Pending:
-    """Charts and texts that are collected while the bodies of several models are drawn."""
-
-    # By key: for each model the place, the chart, and the function that draws it.
-    charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
-        default_factory=dict
-    )
-    # By name: what is drawn once, below all models.
-    once: dict[str, Callable[[], object]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -90,11 +72,8 @@ class Session:
     is_matrix: bool = False
     team_reports: TeamReports = field(default_factory=TeamReports)
     page: str = ""  # The title of the page that is shown.
-    drawn: int = 0  # The number of the model for which the body of the page is being drawn.
     answered: Chosen | None = None  # The choices for which the whole page was drawn last.
     painted: bool = False  # Whether the browser drew the following choices before it sent them.
-    # Charts that wait until all models are drawn; None if there is one model.
-    pending: Pending | None = None
     memo: Memo = field(default_factory=Memo)  # Results for the shown data.
     # The data and the choices of a cancelled computation, which is not begun again.
     cancelled: tuple[object, ...] | None = None
@@ -255,7 +234,7 @@ class Session:
     def choose_example(self, key: str) -> None:
         self.example, self.upload, self.file_problems = key, None, ()
         self.awaited, self.offered, self.unread = LinkedData(), None, None
-        self.reset(MODELS)
+        self.reset(MODEL)
         # The classes of the view are those of the data that were shown.
         self.reset(VIEW)
 
@@ -263,6 +242,9 @@ class Session:
         if upload.counted:
             # Rows and their counts have the same fingerprint but different analyses.
             self.latest.clear()
+        # A link can name a model of the data that it opens or waits for.
+        if self.page and not self.waits and self[MODEL] not in upload.models:
+            self.reset(MODEL)
         self.upload, self.file_problems, self.unread = upload, (), None
         self.awaited, self.offered, self.changed_since = LinkedData(), None, ""
         # The same file with another mapping is one file.

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from calib.analysis import LiveAnalysis, analyze
-from calib.analysis.model_comparison import ModelComparison, compare_models
+from calib.analysis.model_comparison import (
+    BestModel,
+    ModelComparison,
+    compare_models,
+    compare_recommended,
+)
 from calib.analysis.plans import PlanChoice
 from calib.analysis.recommendation import Recommendation
 from calib.crossfit.cross_fitted import CrossFitted
@@ -21,13 +26,21 @@ from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
 from calib.ui.session import sign_in
-from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE, TIME
+from calib.ui.session.choices import (
+    AUTO_BINS,
+    BIN_AT,
+    MAX_COMPARED,
+    MODEL,
+    N_BINS,
+    SCORE_RANGE,
+    TIME,
+)
 from calib.ui.session.choices.choice import Fact
 from calib.ui.session.free_memory import give_back, trim
 from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.serving import of_server
-from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
+from calib.ui.session.session import SESSION, Session, linked_data, one_score_settings
 from calib.ui.session.upload import Upload
 from calib.ui.session.workers import apart
 
@@ -136,22 +149,25 @@ def models(session: Session) -> Mapping[str, Data]:
     return load_example(session.example) if session.upload is None else session.upload.models
 
 
-def shown_models(session: Session) -> dict[str, Data]:
-    """The models side by side: the chosen ones, or the first and the last."""
+def model_name(session: Session) -> str:
+    """The name of the model that is shown: the chosen one, or the first; "" if there is none."""
     every = models(session)
-    names = [name for name in every if name in session[MODELS]]
-    if not names:
-        names = list(dict.fromkeys((*list(every)[:1], *list(every)[-1:])))
-    return {name: every[name] for name in names[:MAX_SHOWN]}
+    return session[MODEL] if session[MODEL] in every else next(iter(every), "")
 
 
 def predictions(session: Session) -> Data | None:
-    """The model that is shown, or the first of several, or None."""
-    return next(iter(shown_models(session).values()), None)
+    """The model that is shown, or None."""
+    return models(session).get(model_name(session))
 
 
 def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
+    fitted = _fitted(session, rows, progress)
+    return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
+
+
+def _fitted(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
+    """The analysis of these rows in any bins."""
     latest = session.latest
     # Only sessions keep a person's own rows, so they are freed with them.
     kept = session.memo if _of_person(session.upload) else memo_of_server()
@@ -159,9 +175,26 @@ def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> 
     fitted = kept.heavy(work, rows, _fitting(session.settings))
     latest.pop(rows.fingerprint, None)
     latest[rows.fingerprint] = fitted
-    while len(latest) > len(shown_models(session)):
+    while len(latest) > MAX_COMPARED:
         latest.pop(next(iter(latest)))
-    return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
+    return fitted
+
+
+def best_model(session: Session, progress: Progress) -> BestModel | None:
+    """The best model by its recommended scores, or None if the models cannot be compared."""
+    every = models(session)
+
+    def fit(number: int, name: str) -> LiveAnalysis:
+        def report(share: float, text: str) -> None:
+            progress((number + share) / len(every), f"{name}: {text}")
+
+        return _fitted(session, every[name], report)
+
+    try:
+        fitted = {name: fit(number, name) for number, name in enumerate(every)}
+        return session.memo(compare_recommended, fitted)
+    except ValueError:
+        return None  # The page of the model, or Compare, says why.
 
 
 def _of_person(upload: Upload | None) -> bool:
@@ -251,20 +284,6 @@ def time_column(session: Session, rows: Data) -> str:
         return chosen
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     return rows.time_name or (dates[0] if len(dates) == 1 else "")
-
-
-def key(name: str) -> str:
-    """The key of an element in the body of a page. Each model has its own."""
-    number = current().drawn
-    return f"{name}_{number}" if number else name
-
-
-def table_name(table: str) -> str:
-    """The name of a table for screen readers, with that of its model if there are several."""
-    session = current()
-    if session.pending is None:
-        return table
-    return f"{table}: {list(shown_models(session))[session.drawn]}"
 
 
 def facts(session: Session) -> set[Fact]:

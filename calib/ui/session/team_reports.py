@@ -28,7 +28,6 @@ class TeamReports:
     sign_off: str = ""
     model_version: str = ""
     tags: str = ""  # The tags of the next report, separated by commas.
-    model: str = ""  # The model of the next report, if there are several.
     grade: Grade = "guarded"  # Which counts the next report contains, to be recomputed from.
     # The filters of the list; "" matches every report.
     search: str = ""

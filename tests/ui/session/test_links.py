@@ -44,7 +44,7 @@ OWN_VALUES = {
     "horizon": st.sampled_from([None, 0, 30, 3650]),
     "stored_monitor": st.sampled_from(["", "churn"]),
     "watched": st.sampled_from(["", "prepaid", "a slice, with = & % ü"]),
-    "models": st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
+    "model": st.text(),
 }
 # A bin and what is shown of it are left out of an address together.
 OF_A_BIN = {"bin_of", "bin_at"}

@@ -11,10 +11,10 @@ from calib.crossfit.settings import Settings, default_settings
 from calib.data.predictions import Predictions
 from calib.data.progress import no_progress
 from calib.loading import read
-from calib.ui.session.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
+from calib.ui.session.choices import AXIS, METHODS, MODEL, N_BINS, STRATEGY, VIEW, Chosen
 from calib.ui.session.links import Link
 from calib.ui.session.session import FIRST_EXAMPLE, Session
-from calib.ui.session.state import analysis, models, shown_models
+from calib.ui.session.state import analysis, best_model, model_name, models, predictions
 from calib.ui.session.upload import Upload
 
 
@@ -230,40 +230,51 @@ def several(*names: str) -> Upload:
     return Upload.of(read("model,y,p\n" + "\n".join(lines) + "\n"))
 
 
-def test_the_first_and_the_last_of_many_models_are_shown_until_some_are_chosen():
-    session = Session()
+def test_the_chosen_model_is_shown_or_else_the_first():
+    session = Session(page="Overview")
     session.take(several("b", "c", "a"))
-    assert list(shown_models(session)) == ["b", "a"]
-    session.change(MODELS, ("c", "b"))
-    assert list(shown_models(session)) == ["b", "c"]
-    session.change(MODELS, ("gone",))
-    assert list(shown_models(session)) == ["b", "a"]
-    session.take(several(*"abcdefgh"))
-    session.change(MODELS, tuple("hgfedc"))
-    assert list(shown_models(session)) == list("cdef")
+    assert model_name(session) == "b"
+    session.change(MODEL, "c")
+    assert predictions(session) is models(session)["c"]
+    # Another mapping of the file has this model too.
+    session.take(several("d", "c"))
+    assert session[MODEL] == "c"
+    session.take(several("d", "e"))
+    assert model_name(session) == "d"
+    assert MODEL not in session.explicit
 
 
 def test_every_model_keeps_its_own_last_result():
     session = Session()
     session.take(several("a", "b", "c"))
     session.change(METHODS, ("uncalibrated",))
-    rows = shown_models(session)
+    rows = models(session)
     for _ in range(2):
         found = {name: analysis(session, one, no_progress) for name, one in rows.items()}
-    assert len(session.latest) == 2
+    assert len(session.latest) == 3
     assert [a.data.fingerprint for a in found.values()] == [
         one.fingerprint for one in rows.values()
     ]
-    session.change(MODELS, ("c",))
-    analysis(session, shown_models(session)["c"], no_progress)
-    assert list(session.latest) == [rows["c"].fingerprint]
+
+
+def test_the_best_model_is_that_of_the_lowest_held_out_loss():
+    session = Session()
+    session.take(several("b", "c", "a"))
+    session.change(METHODS, ("uncalibrated",))
+    best = best_model(session, no_progress)
+    losses = {
+        name: analysis(session, rows).uncalibrated.metrics["log_loss"].value
+        for name, rows in models(session).items()
+    }
+    assert best.name == min(losses, key=losses.get) != "b"
+    assert {name: one.value for name, one in best.log_losses.items()} == losses
 
 
 def test_a_session_without_its_results_computes_them_anew():
     session = Session()
     session.take(several("a"))
     session.change(METHODS, ("uncalibrated",))
-    (rows,) = shown_models(session).values()
+    rows = predictions(session)
     first = ref(analysis(session, rows, no_progress))
     assert analysis(session, rows, no_progress) is first()
     session.free_results()

@@ -32,7 +32,7 @@ def section(session: Session, model: state.Model) -> None:
         horizontal=True,
         vertical_alignment="bottom",
         gap="medium",
-        key=state.key("certified_toolbar"),
+        key="certified_toolbar",
     ):
         control(session, choices.SIDES, value=error_limit(session, model).sides)
         control(session, choices.MAX_ERROR)

@@ -34,7 +34,7 @@ from calib.text import (
 )
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
-from calib.ui.layout import charts, frame
+from calib.ui.layout import charts, frame, notes
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.pages.decisions import certified
 from calib.ui.pages.decisions.answer import (
@@ -89,16 +89,14 @@ def page() -> None:
     with widgets.toolbar("decisions"):
         costs = costs_control(session)
         below = widgets.later()
-    models = frame.models(session)
-    if len(models) > 1:
-        place.empty()
+    model = frame.model(session)
     with below:
-        shown = widgets.after_control(session, models[0].analysis)
-        if len(models) == 1:
-            # A button that stands out would advise to calibrate for decisions that stay the same.
-            helps = changes_decisions(results.decisions(session, models[0].analysis), shown)
-            use_calibrator.advised_button(session, models[0], helps=helps, narrow=True)
-    frame.show(session, models, partial(body, session, place, costs, shown))
+        shown = widgets.after_control(session, model.analysis)
+        # A button that stands out would advise to calibrate for decisions that stay the same.
+        helps = changes_decisions(results.decisions(session, model.analysis), shown)
+        use_calibrator.advised_button(session, model, helps=helps, narrow=True)
+    body(session, place, costs, shown, model)
+    notes.below(session, model)
 
 
 def body(
@@ -115,8 +113,8 @@ def body(
     flagged = session.memo(
         expected_counts, held_out, from_score, methods=shown, confidence_level=at
     )
-    # A hand on one of several models would move the costs of all, and a capacity has no costs.
-    follows = session.pending is None and costs.capacity is None
+    # A capacity has no costs that a hand could move.
+    follows = costs.capacity is None
     words = answer(
         decided,
         flagged,
@@ -125,8 +123,7 @@ def body(
         weighted=analysis.data.weighted,
         planned=analysis.recommendation.plan is not None,
     )
-    # The answers of several models stand above their charts.
-    (place if session.pending is None else st).html(words)
+    place.html(words)
     widgets.why_shown(analysis, shown)
     if follows:
         follow_hand(session, analysis, decided, flagged, shown)
@@ -145,7 +142,7 @@ def body(
     bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
-    frame.once("counts", lambda: st.caption(BANDS_SUM, help=BANDS_ROWS))
+    st.caption(BANDS_SUM, help=BANDS_ROWS)
     if follows:
         # Few people need them, so they stand below what everybody reads.
         static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
@@ -218,7 +215,7 @@ def static_charts(
         drawn = cost_chart(cost, decided, shown, n_rows=n_rows, recommended=advised)
         charts.chart(drawn, "chart_cost")
     dots = DOTS["costs" if costs.capacity is None else "capacity"]
-    frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))
+    st.caption(dots, help=CHARTS_READING)
 
 
 def costs_control(session: Session) -> Costs:
@@ -250,7 +247,7 @@ def count_range(session: Session) -> tuple[float, float]:
 
 
 def range_control(session: Session) -> None:
-    ends, key = (choices.COUNT_FROM, choices.COUNT_TO), state.key("count_range")
+    ends, key = (choices.COUNT_FROM, choices.COUNT_TO), "count_range"
 
     def change(chosen: tuple[float, float]) -> None:
         for choice, end in zip(ends, chosen, strict=True):

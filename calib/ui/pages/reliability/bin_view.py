@@ -67,7 +67,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    with st.container(key=state.key(KEY)):
+    with st.container(key=KEY):
         st.markdown("### Rows of one bin")
     picked = chosen_bin.chosen(session, model.analysis, shown)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -106,7 +106,7 @@ def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) ->
         return
     low, high = float(picked.curve.low_edge[i]), float(picked.curve.high_edge[i])
     label = f"Fetch up to {ROWS_PER_PAGE} rows with scores {span(low, high)}"
-    if not st.button(label, key=state.key("fetch_rows"), icon=":material/download:"):
+    if not st.button(label, key="fetch_rows", icon=":material/download:"):
         return
     try:
         with st.spinner("Asking the source"):
@@ -130,7 +130,7 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
         control(session, choices.BIN_OF, options, value=picked.method)
     curve = analysis.methods[picked.method].reliability
     # Other bins need another widget, because an old choice would be read as one of the new bins.
-    key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
+    key = f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}"
 
     def name(i: int) -> str:
         n = count(curve.rows[i])
@@ -168,21 +168,21 @@ def _rows(
     slot = st.container()
     page = st.pagination(
         -(-len(indices) // ROWS_PER_PAGE),
-        key=state.key(f"rows_{picked.method}_{indices[0]}_{len(indices)}"),
+        key=f"rows_{picked.method}_{indices[0]}_{len(indices)}",
     )
     shown = indices[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE]
     slot.dataframe(
         row_table(rows, held_out, picked.method, shown),
         hide_index=True,
         height=320,
-        key=state.key("table_rows"),
+        key="table_rows",
         alt=f"Rows of the bin: {len(shown)} of {len(indices):,}, one per line, with every column.",
     )
     # It is made when it is asked for, because a bin may hold all rows of a large file.
     table = partial(row_table, rows, held_out, picked.method, indices)
     rows_of_bin = "this row" if len(indices) == 1 else f"these {len(indices):,} rows"
     label = f"Download {rows_of_bin} (CSV)"
-    key = state.key("download_bin")
+    key = "download_bin"
     download(label, lambda: to_csv(table()), "bin.csv", key, mime="text/csv")
 
 

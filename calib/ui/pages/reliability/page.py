@@ -15,7 +15,7 @@ from calib.figures.explorer import automatic_axis
 from calib.figures.functions import sensitivity_chart
 from calib.figures.reliability import reliability_chart
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
-from calib.ui.layout import charts, frame
+from calib.ui.layout import charts, frame, notes
 from calib.ui.pages.reliability import (
     answer,
     bin_view,
@@ -34,14 +34,12 @@ MAX_METHODS_TOGETHER = 2
 
 @dataclass(frozen=True, slots=True)
 class DiagramChoices:
-    """The choices that hold for every model of the page."""
+    """What the diagram shows, and where its controls stand."""
 
     session: Session
     methods: tuple[str, ...]
     # The place of the controls of bins, or None if the browser draws the diagram, with controls.
     toolbar: DeltaGenerator | None
-    # Several models have an opening each, below the controls that they share.
-    alone: bool
 
     @property
     def lines(self) -> tuple[RateKind, ...]:
@@ -53,28 +51,24 @@ class DiagramChoices:
 
 def page() -> None:
     session = frame.begin("Reliability")
-    models = frame.models(session)
-    analysis = models[0].analysis
+    model = frame.model(session)
+    analysis = model.analysis
     methods = widgets.methods_shown(session, analysis)
-    # The browser draws one model. If there are too many bins to draw, the control for fewer bins
-    # must be visible.
-    alone = len(models) == 1
-    explored = alone and not undrawn(analysis.methods[methods[0]].reliability)
     toolbar = None
-    if alone:
-        opening(session, models[0], methods)
-    if not explored:
+    opening(session, model, methods)
+    # If there are too many bins to draw, the control for fewer bins must be visible.
+    if undrawn(analysis.methods[methods[0]].reliability):
         with widgets.toolbar("reliability"):
             toolbar = widgets.later()
             methods = widgets.shown_methods(session, analysis)
             widgets.axis(session, automatic_axis(analysis))
-    chosen = DiagramChoices(session, methods, toolbar, alone)
-    frame.show(session, models, partial(body, chosen))
+    body(DiagramChoices(session, methods, toolbar), model)
+    notes.below(session, model)
 
 
 def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     st.markdown(f"## {answer.sentences(session, model.analysis, shown)}")
-    key = state.key("finding_and_fix")
+    key = "finding_and_fix"
     with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.markdown(answer.finding(session, model.analysis, shown))
         use_calibrator.advised_button(session, model)
@@ -87,8 +81,6 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     shown = chosen.shown(analysis)
     if chosen.toolbar is None:
         explorer.hold(session, model, shown)
-    if not chosen.alone:
-        opening(session, model, shown)
     charts.at_once(session, model, partial(controls, chosen), partial(diagrams, chosen))
     if chosen.toolbar is None:
         explorer.hold_stops(session, model, shown)
@@ -148,9 +140,9 @@ def static_diagrams(chosen: DiagramChoices, model: state.Model, shown: tuple[str
     if len(shown) <= MAX_METHODS_TOGETHER:
         diagram(chosen, model, shown, "chart_reliability")
         return
-    with st.container(key=state.key("small_multiples")):
+    with st.container(key="small_multiples"):
         for key in shown:
-            with st.container(key=state.key(f"multiple_{key}")):
+            with st.container(key=f"multiple_{key}"):
                 st.markdown(f"**{choices.method_label(key)}**")
                 diagram(chosen, model, (key,), f"chart_reliability_{key}")
 
@@ -167,7 +159,7 @@ def diagram(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...], 
     )
     if reason := without_band(analysis.methods[shown[0]].reliability):
         st.caption(reason)
-    charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
+    charts.chart(chart, key, partial(bin_view.pick, session, analysis, key))
 
 
 def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls import report_files
-from calib.ui.controls.widgets import ask, field
+from calib.ui.controls.widgets import field
 from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
 from calib.ui.session import identity, results, sign_in, state
@@ -48,20 +48,10 @@ EXACT = (
 )
 
 
-def chosen_model(session: Session, models: tuple[state.Model, ...]) -> state.Model:
-    if len(models) == 1:
-        return models[0]
-    names = [model.name for model in models]
-    browser = session.team_reports
-    wanted = browser.model if browser.model in names else names[0]
-    choose = partial(setattr, browser, "model")
-    ask(st.selectbox, "reported", wanted, choose, label="Report on", options=names)
-    return models[names.index(wanted)]
-
-
 def form(session: Session, store: Store | None) -> None:
     """The texts of the next report, its files, and saving it. Nothing is made before a click."""
-    model = chosen_model(session, frame.models(session))
+    frame.pick_model(session)
+    model = frame.model(session)
     try:
         check_rows(model.analysis)
     except ValueError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -35,7 +34,7 @@ from calib.text import (
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, tables
+from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.layout.tables import Line
 from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
@@ -120,14 +119,13 @@ def page() -> None:
         if time and rows.holds_dates(time):
             control(session, choices.UNIT)
         below = widgets.later()
-    models = frame.models(session)
+    model = frame.model(session)
     with below:
-        shown = widgets.after_control(session, models[0].analysis)
+        shown = widgets.after_control(session, model.analysis)
         if rows.columns and rows.has_rows:
             segments.button(session)
-    if len(models) > 1:
-        answer.empty()
-    frame.show(session, models, partial(body, session, columns, time, shown, answer))
+    body(session, columns, time, shown, answer, model)
+    notes.below(session, model)
 
 
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
@@ -149,10 +147,9 @@ def body(
     answer: DeltaGenerator,
     model: state.Model,
 ) -> None:
-    """With one model the finding stands in `answer`, above the controls."""
-    place = answer if session.pending is None else st
+    """The finding stands in `answer`, above the controls."""
     if not columns:
-        place.markdown("## These data have no columns to slice by.")
+        answer.markdown("## These data have no columns to slice by.")
         st.markdown(NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
@@ -160,7 +157,7 @@ def body(
         cut = results.sliced(session, model, columns)
         columns = cut.slicing.columns
         first = results.slice_tests_of(session, cut, shown[:1])["uncalibrated"]
-    place.markdown(f"## {plain(miscalibrated(first, columns))}")
+    answer.markdown(f"## {plain(miscalibrated(first, columns))}")
     unknown_columns(session, model.rows)
     searched = segments.place(session) if model.rows.has_rows else None
     with st.spinner("Computing slices"):
@@ -330,7 +327,7 @@ def error_rates(
     for key, (of_slices, _) in rates.items():
         st.markdown(f"**{method_label(key)}**: {plain(widest_rate(of_slices, columns))}")
     rates_table(rates, columns)
-    with st.container(key=state.key("to_decisions")):
+    with st.container(key="to_decisions"):
         there = "Change the threshold on Decisions"
         st.page_link("pages/decisions.py", label=there, query_params=session.link())
 

@@ -12,7 +12,7 @@ from calib.analysis.slices import Segments
 from calib.data.slicing import crossed_name
 from calib.text import interval, level, number, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
-from calib.ui.layout import frame, tables
+from calib.ui.layout import tables
 from calib.ui.layout.tables import Line
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
@@ -70,7 +70,7 @@ def _searched(
     session: Session, model: state.Model, shown: tuple[str, ...]
 ) -> Mapping[str, Segments] | None:
     close = partial(session.change, choices.SEARCH, False)
-    slot, cancel = st.empty(), Cancel(state.key("cancel_segments"), close)
+    slot, cancel = st.empty(), Cancel("cancel_segments", close)
     segments: dict[str, Segments] = {}
 
     def progress(share: float, text: str) -> None:
@@ -130,7 +130,7 @@ def _add(session: Session, model: state.Model, of: Segments, i: int) -> None:
     session.change(choices.CROSS, columns[1] if len(columns) > 1 else "")
     names = results.sliced(session, model, columns).slicing.names
     session.change(choices.PICKED, (names.index(crossed_name(of.values[i])),))
-    widgets.assign_again(*(state.key(key) for key in ("slice_by", "cross", "picked")))
+    widgets.assign_again(*(key for key in ("slice_by", "cross", "picked")))
     st.rerun()
 
 
@@ -139,7 +139,7 @@ def _notes(of: Segments) -> None:
         reasons = " ".join(f"{name}: {reason}" for name, reason in of.left_out.items())
         st.caption(plain(f"Not searched: {reasons}"))
     chance = percent(1.0 - of.confidence_level, 0)
-    frame.once("segments", lambda: st.caption(READING.format(chance)))
+    st.caption(READING.format(chance))
 
 
 def place(session: Session) -> DeltaGenerator | None:
@@ -147,6 +147,6 @@ def place(session: Session) -> DeltaGenerator | None:
     if not session[choices.SEARCH]:
         return None
     # A container is drawn only if something is in it, and the place must be kept free.
-    kept = st.container(key=state.key("searched"))
+    kept = st.container(key="searched")
     kept.html("<div></div>")
     return kept

@@ -27,6 +27,8 @@ from calib.ui.session.choices.choice import (
 from calib.ui.session.page_list import WITH_ANALYSIS
 
 PILLS = partial(st.pills, selection_mode="multi")
+# More models are not analysed before one of them is shown.
+MAX_COMPARED = 6
 # The table of the Compare page can show these columns, besides the added metrics.
 COLUMN_LABELS = {
     "log_loss": "Log loss",
@@ -241,16 +243,17 @@ AFTER = Choice[str](
     widget=st.selectbox,
 )
 
-MODELS = Choice[tuple[str, ...]](
-    key="models",
+MODEL = Choice[str](
+    key="model",
     link="model",
-    default=(),  # An empty choice shows the first and the last.
+    default="",  # It is empty until the models have been compared.
     values=Values(
-        lambda text: tuple(map(unquote, text.split("~"))),
-        lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),
+        # Links of earlier versions may name several models, of which the first is shown.
+        lambda text: unquote(text.split("~")[0]),
+        lambda name: quote(name, safe=" ").replace("~", "%7E"),
     ),
-    label="Models",
-    chip=lambda keys: f"{len(keys)} of the models",
+    label="Model",
+    chip="Model {}",
     acts_on=on(*WITH_ANALYSIS, when="several models"),
-    widget=PILLS,
+    widget=st.selectbox,
 )
