@@ -47,9 +47,9 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     assert lines[0]["y"] == sorted(lines[0]["y"])
 
     by_key(page, "model").get_by_role("combobox").click()
-    page.get_by_role("option", name="epoch 10", exact=True).click()
+    page.get_by_role("option", name="Model: epoch 10", exact=True).click()
     settle(page)
     assert "model=epoch+10" in page.url or "model=epoch%2010" in page.url
     page.reload()
     settle(page)
-    expect(by_key(page, "model")).to_contain_text("epoch 10")
+    expect(by_key(page, "model").get_by_role("combobox")).to_have_value("Model: epoch 10")
