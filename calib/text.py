@@ -16,6 +16,7 @@ from calib.numerics.intervals import Estimate
 
 MINUS, UNKNOWN, INFINITE = "−", "–", "∞"
 # The names of strftime depend on the machine's language, so they are listed here.
+NAMES_OF_PEOPLE = ("Brier", "Kuiper")
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -303,7 +304,12 @@ def day_words(day: date) -> str:
     >>> day_words(date(2026, 5, 1))
     '1 May 2026'
     """
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return _day(day)
+
+
+def _day(day: date, *, year: bool = True, month: bool = False) -> str:
+    parts = ("" if month else day.day, MONTHS[day.month - 1], day.year if year else "")
+    return " ".join(str(part) for part in parts if part)
 
 
 def until_and_since(day: date) -> tuple[str, str]:
@@ -314,12 +320,19 @@ def until_and_since(day: date) -> tuple[str, str]:
     >>> until_and_since(date(2026, 5, 4))
     ('3 May', '4 May 2026')
     """
-    last = day - timedelta(1)
-    until, since = day_words(last), day_words(day)
-    if day.day == 1:
-        until, since = (words.partition(" ")[2] for words in (until, since))
+    last, is_month = day - timedelta(1), day.day == 1
     # The year is written once if both have it.
-    return until.removesuffix(f" {day.year}"), since
+    until, since = _day(last, year=last.year != day.year, month=is_month), _day(day, month=is_month)
+    return until, since
+
+
+def days_between(first: date, last: date) -> str:
+    """Two days, with the year once if both have it.
+
+    >>> days_between(date(2026, 5, 1), date(2026, 6, 4))
+    '1 May to 4 June 2026'
+    """
+    return f"{_day(first, year=first.year != last.year)} to {day_words(last)}"
 
 
 def factor(exponent: float) -> str:
@@ -409,6 +422,16 @@ def shortened(name: str) -> str:
         cut[part] = part if len(part) <= most else f"{part[: most - 1]}…"
         room -= len(cut[part])
     return CROSSED.join(cut[part] for part in parts)
+
+
+def within_sentence(name: str) -> str:
+    """A name within a sentence; abbreviations and names of people keep their capitals.
+
+    >>> within_sentence("Log loss"), within_sentence("ECE, 15 bins"), within_sentence("Brier score")
+    ('log loss', 'ECE, 15 bins', 'Brier score')
+    """
+    keeps = name[:2].isupper() or name.split()[0] in NAMES_OF_PEOPLE
+    return name if keeps else f"{name[0].lower()}{name[1:]}"
 
 
 def without_scale(label: str) -> str:

@@ -356,7 +356,7 @@ UNITLESS = {
         5,
     ),
     "verdict": lambda view: judge(view.cells()).p_adjusted,
-    "too few": lambda view: list(too_few(view.cells(), ("a", "b")).encode()),
+    "too few": lambda view: list(str(too_few(view.cells(), ("a", "b"))).encode()),
 }  # fmt: skip
 
 

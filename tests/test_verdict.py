@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu, norm
 import calib
 from calib.analysis import Analysis
 from calib.analysis.miscalibration import view_words
-from calib.analysis.recommendation import Recommendation, recommend, too_few
+from calib.analysis.recommendation import FewRows, Recommendation, recommend, too_few
 from calib.analysis.verdict import (
     SIGNIFICANCE,
     Verdict,
@@ -788,15 +788,20 @@ def test_the_number_of_rows_that_tell_is_kish_s_by_the_design_effect():
     weight = np.where(np.arange(4000) % 400 < 100, 3.0, 1.0)
     rows = ScoreCells.from_arrays(np.arange(4000) < 400, np.full(4000, 0.1), weight)
     names = ("positives", "negatives")
-    assert too_few(rows, names) == ""
-    assert too_few(replace(rows, design_effect=3.0), names) == ""
-    assert too_few(replace(rows, design_effect=4.0), names) == "75 positives (effective number)"
+    assert too_few(rows, names) is None
+    assert too_few(replace(rows, design_effect=3.0), names) is None
+    few = too_few(replace(rows, design_effect=4.0), names)
+    assert few == FewRows("positives", 75, is_effective=True)
     # A design effect below 1 does not make the rows count for more.
     few = counted((0.5, 1000, 80))
-    assert too_few(replace(few, design_effect=0.5), names) == "80 positives"
-    assert too_few(replace(few, design_effect=1.25), names) == "64 positives (effective number)"
-    assert too_few(counted((0.5, 200, 0)), names) == "0 positives"
-    assert too_few(counted((0.5, 200, 200)), names) == "0 negatives"
+    assert too_few(replace(few, design_effect=0.5), names) == FewRows(
+        "positives", 80, is_effective=False
+    )
+    assert too_few(replace(few, design_effect=1.25), names) == FewRows(
+        "positives", 64, is_effective=True
+    )
+    assert too_few(counted((0.5, 200, 0)), names) == FewRows("positives", 0, is_effective=False)
+    assert too_few(counted((0.5, 200, 200)), names) == FewRows("negatives", 0, is_effective=False)
 
 
 def test_the_reasons_say_why_not_the_method_of_the_lowest_loss():

@@ -126,8 +126,24 @@ class Recommendation:
     plan: Plan | None = added(None)
 
 
-def too_few(cells: ScoreCells, outcomes: tuple[str, str], enough: int = FEW_OF_AN_OUTCOME) -> str:
-    """The rarer outcome and its number of rows, if these are fewer than `enough` effective rows.
+@dataclass(frozen=True, slots=True)
+class FewRows:
+    """The rarer outcome of data that have too few rows of it, and its number of rows."""
+
+    outcome: str
+    n_rows: int
+    is_effective: bool
+
+    def __str__(self) -> str:
+        """The rows in words, for example "99 positives"."""
+        name = self.outcome.removesuffix("s") if self.n_rows == 1 else self.outcome
+        return f"{self.n_rows:,} {name}{' (effective number)' if self.is_effective else ''}"
+
+
+def too_few(
+    cells: ScoreCells, outcomes: tuple[str, str], enough: int = FEW_OF_AN_OUTCOME
+) -> FewRows | None:
+    """The rows of the rarer outcome, if these are fewer than `enough` effective rows.
 
     Rows are counted as independent rows of equal weight [Kish], because repeated rows add no
     information.
@@ -139,10 +155,9 @@ def too_few(cells: ScoreCells, outcomes: tuple[str, str], enough: int = FEW_OF_A
     rarer = int(effective.argmin())
     count = round(float(effective[rarer]))
     if count >= enough:
-        return ""
-    name = outcomes[rarer].removesuffix("s") if count == 1 else outcomes[rarer]
+        return None
     same = cells.design_effect < 1.0 + 1e-9 and equal_weights(cells)
-    return f"{count:,} {name}" if same else f"{count:,} {name} (effective number)"
+    return FewRows(outcomes[rarer], count, is_effective=not same)
 
 
 def recommend(

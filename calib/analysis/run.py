@@ -104,10 +104,8 @@ def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> 
     try:
         return replace(default_settings(predictions), **values)
     except TypeError as error:
-        said = str(error).removesuffix(".")
-        raise TypeError(
-            f"settings must have values of their kinds, got {values}: {said}."
-        ) from None
+        kinds = "settings must have values of their kinds"
+        raise TypeError(f"{kinds}, got {values}: {error}") from None
 
 
 def _analyze(

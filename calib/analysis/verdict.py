@@ -229,7 +229,7 @@ def _without_rejection(
             f"{CALIBRATORS[method].short_label} clearly lowers the {words.loss}."
         )
     elif rarer := too_few(cells, words.outcomes):
-        few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
+        few = f"{rarer} {'is' if rarer.n_rows == 1 else 'are'} too few"
         reason = f"{few} to detect typical miscalibration."
     else:
         if certainty is None:

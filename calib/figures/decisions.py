@@ -22,7 +22,6 @@ WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
 # Labels of more markers would cover each other, and those nearer to the side would be cut off.
 MAX_LABELS, EDGE = 2, 0.2
-SOME_THRESHOLDS = "at thresholds "
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 
@@ -235,44 +234,46 @@ def useful_sentence(curves: NetBenefit, key: str) -> str:
     """The thresholds at which a method is not worse than flagging all rows or nobody."""
     label = CALIBRATORS[key].short_label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
-    where = _useful_where(curves, key)
-    only = "only " if where.startswith(SOME_THRESHOLDS) else ""
-    return f"{whose} useful {only}{where}."
+    is_range, where = _useful_where(curves, key)
+    return f"{whose} useful {'only at thresholds ' if is_range else ''}{where}."
 
 
 def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
     """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
-    before, *after = (_useful_where(curves, key) for key in methods)
+    (is_range, before), *after = (_useful_where(curves, key) for key in methods)
+    said = f"The scores are useful {'at thresholds ' if is_range else ''}{before}"
     if not after:
-        return f"The scores are useful {before}"
-    if after[0] == before:
-        return f"The scores are useful {before}, before and after calibration"
+        return said
+    if after[0] == (is_range, before):
+        return f"{said}, before and after calibration"
     # The word is not said twice.
-    calibrated = after[0].removeprefix(SOME_THRESHOLDS) if SOME_THRESHOLDS in before else after[0]
-    return f"The scores are useful {before}; after calibration {calibrated}"
+    word = "at thresholds " if after[0][0] and not is_range else ""
+    return f"{said}; after calibration {word}{after[0][1]}"
 
 
-def _useful_where(curves: NetBenefit, key: str) -> str:
+def _useful_where(curves: NetBenefit, key: str) -> tuple[bool, str]:
+    """Whether the thresholds at which a method is useful are a range, and which these are."""
     useful = _useful(curves, key)
     if useful.all():
-        return "at all thresholds"
+        return False, "at all thresholds"
     if not useful.any():
-        return "at no threshold"
+        return False, "at no threshold"
     at = np.flatnonzero(useful)
     low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
     holes = at[-1] - at[0] + 1 - len(at)
     if holes > len(at):
-        return f"at {len(at)} of {len(useful)} tested thresholds"
+        return False, f"at {len(at)} of {len(useful)} tested thresholds"
+    is_range = at[0] > 0 or at[-1] < len(useful) - 1
     if at[0] == 0 and at[-1] == len(useful) - 1:
         where = "at all thresholds"
     elif at[0] == 0:
-        where = f"{SOME_THRESHOLDS}up to {high}"
+        where = f"up to {high}"
     elif at[-1] == len(useful) - 1:
-        where = f"{SOME_THRESHOLDS}of at least {low}"
+        where = f"of at least {low}"
     else:
-        where = f"{SOME_THRESHOLDS}from {low} to {high}"
+        where = f"from {low} to {high}"
     gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
-    return f"{where}{gaps}"
+    return is_range, f"{where}{gaps}"
 
 
 def _useful(curves: NetBenefit, key: str) -> BoolArray:

@@ -52,6 +52,7 @@ from calib.text import (
     plural,
     significant,
     with_interval,
+    within_sentence,
 )
 from calib.uncertainty import Estimate
 from calib.words.measures import binning, details, verdicts
@@ -443,7 +444,7 @@ def _forest(
 
 def _title(analysis: Analysis, results: Sequence[MethodMetrics], metric: str, label: str) -> str:
     """What the recommended calibrator changes, or else how many calibrators lower the loss."""
-    loss = label if label.startswith("Brier") else f"{label[0].lower()}{label[1:]}"
+    loss = within_sentence(label)
     advised = {result.key: result for result in results}.get(analysis.recommendation.method)
     if advised is None:
         n = sum(result.differences[metric].high < 0.0 for result in results)

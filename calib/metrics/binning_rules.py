@@ -395,6 +395,7 @@ class Code:
     norms: tuple[str, ...]
     source: str
     sets_bins: bool = True  # Whether its caller can set another number of bins.
+    variant_of: str = ""  # The label of a code that differs only in its precision or strategy.
 
     def gives(self, n_bins: int, norm: str) -> bool:
         """Whether it computes an error of this norm with this number of bins."""
@@ -417,6 +418,7 @@ CODES = (
         5,
         ("mean", "max", "l1"),
         "scikit-learn 1.9, calibration_curve(strategy='quantile')",
+        variant_of="scikit-learn calibration_curve",
     ),
     Code(
         "torchmetrics",
@@ -431,6 +433,7 @@ CODES = (
         15,
         ("l1", "l2", "max"),
         "torchmetrics 1.8, binary_calibration_error",
+        variant_of="torchmetrics",
     ),
     Code("netcal", ("left",), 10, ("l1", "max", "mean"), "netcal 1.4, ECE, MCE, ACE"),
     Code(
@@ -439,6 +442,7 @@ CODES = (
         10,
         ("l1", "max", "mean"),
         "netcal 1.4, ECE(equal_intervals=False)",
+        variant_of="netcal",
     ),
     Code(
         "Guo et al. 2017",
@@ -461,6 +465,7 @@ CODES = (
         None,
         ("l1", "l2", "debiased"),
         "uncertainty-calibration 0.1.4, get_binning_ce",
+        variant_of="verified_calibration",
     ),
     Code(
         "verified_calibration get_ece",

@@ -53,13 +53,12 @@ def _when(change: PeriodChange, unit: str) -> tuple[str, str, str]:
             return f"Until {names[last]}", "were", "since then"
         return _stretch(names[first], names[last]), "were", "in the other periods"
     first, last = _ends(np.flatnonzero(~change.wrong))
-    stretch = _stretch(names[first], names[last])
-    return f"Except {stretch[0].lower()}{stretch[1:]},", "are", "in that time"
+    return f"Except {_stretch(names[first], names[last], 'in', 'from')},", "are", "in that time"
 
 
 def _ends(positions: IntArray) -> tuple[int, int]:
     return int(positions[0]), int(positions[-1])
 
 
-def _stretch(first: str, last: str) -> str:
-    return f"In {first}" if first == last else f"From {first} to {last}"
+def _stretch(first: str, last: str, one: str = "In", several: str = "From") -> str:
+    return f"{one} {first}" if first == last else f"{several} {first} to {last}"

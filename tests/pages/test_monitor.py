@@ -11,7 +11,8 @@ from calib.analysis.monitor import Monitored, monitored
 from calib.data.day_counts import DayCounts
 from calib.loading.examples import EXAMPLES
 from calib.store import Store, StoreError, database_url
-from calib.ui.pages.monitor import advice, days_between
+from calib.text import days_between
+from calib.ui.pages.monitor import advice
 from tests.pages.harness import (
     address,
     answers,

@@ -204,13 +204,16 @@ class Monitored:
     @property
     def headline(self) -> str:
         """The state in one sentence, for a heading."""
+        return f"{self._stated()}."
+
+    def _stated(self) -> str:
         if self.episode is not None:
-            return f"Miscalibrated since about {day_words(self.episode.since)}."
+            return f"Miscalibrated since about {day_words(self.episode.since)}"
         if self.state == "too early":
             tested, young = plural(self.n_rows, "row"), count(self.n_immature)
-            return f"Too early to tell{self.beginning}: {tested} tested, {young} too young."
+            return f"Too early to tell{self.beginning}: {tested} tested, {young} too young"
         days = int((self._present["rows"] > 0).sum())
-        return f"No evidence of miscalibration in {plural(days, 'day')}{self.beginning}."
+        return f"No evidence of miscalibration in {plural(days, 'day')}{self.beginning}"
 
     @property
     def details(self) -> str:
@@ -233,13 +236,10 @@ class Monitored:
     def sentence(self) -> str:
         """The state in one or two sentences."""
         if self.episode is None:
-            head = self.headline
-            if self.state == "calm":
-                head = f"{head.removesuffix('.')} ({plural(self.n_rows, 'row')})."
-            return f"{head} {self._otherwise()}".strip()
+            tested = f" ({plural(self.n_rows, 'row')})" if self.state == "calm" else ""
+            return f"{self._stated()}{tested}. {self._otherwise()}".strip()
         low, high = day_words(self.episode.since_low), day_words(self.episode.since_high)
-        about = self.headline.removesuffix(".")
-        when = about if low == high else f"{about} ({low} to {high})"
+        when = self._stated() if low == high else f"{self._stated()} ({low} to {high})"
         return " ".join([f"{when}: {self._means()}.", *self._of_slices(), *self._saved()])
 
     def _otherwise(self) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 
 from calib.analysis.reproduction.candidates import (
     NUMBERS_OF_BINS,
+    PREDICTED,
+    Scope,
     TypedNumber,
     other_metrics,
     problems_of,
@@ -125,14 +127,14 @@ def _search(
     ordered: bool,
     exact: bool = True,
 ) -> Conventions:
-    words = _words(settings.view, matrix)
-    problems = list(problems_of(words, view, matrix, ordered=ordered))
+    scope = _scope(settings.view, matrix)
+    problems = list(problems_of(scope, view, matrix, ordered=ordered))
     base = problems[0].parts[0]
     thumbs = rules_of_thumb(base)
     tried = try_all(problems, sorted({*NUMBERS_OF_BINS, *thumbs}))
     metrics = list(other_metrics(view.cells(), matrix))
     rule = RULES[OWN_UNIFORM if settings.strategy == "uniform" else OWN_QUANTILE]
-    ours = OwnConvention(words, rule, settings.n_bins, view.cells())
+    ours = OwnConvention(scope.words, rule, settings.n_bins, view.cells())
     describer = Describer(ours, thumbs, tried, typed)
     matches = [
         describer.of_metric(metric)
@@ -159,13 +161,13 @@ def _search(
     )
 
 
-def _words(view: str, matrix: ScoreMatrix | None) -> str:
+def _scope(view: str, matrix: ScoreMatrix | None) -> Scope:
     """Whose calibration a view shows."""
     kind, _, index = view.partition(":")
     if matrix is None:
-        return "positive class"
+        return Scope("positive class")
     if kind == "class":
-        return f"class {index}"
+        return Scope(f"class {index}", "of ")
     if kind == "within":
-        return f"{index} classes ranked first"
-    return "predicted class" if index == "1" else f"class ranked {index}"
+        return Scope(f"{index} classes ranked first")
+    return PREDICTED if index == "1" else Scope(f"class ranked {index}")

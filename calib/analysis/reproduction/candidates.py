@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,13 +42,23 @@ CLIPPED_LOSSES = (1e-16, 1e-15, 1e-12, 1e-10, 1e-8, 1.1920929e-07, 1e-7, 1e-6, 1
 MAX_CLASSES, MAX_CLASS_SCORES = 200, 20_000_000
 
 
+class Scope(NamedTuple):
+    """Whose calibration is measured, and the words before it within a sentence."""
+
+    words: str
+    before: str = "of the "
+
+
+PREDICTED = Scope("predicted class")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """What is binned: the scores of one view, or those of several classes, averaged.
 
     Attributes
     ----------
-    words : str
+    scope : Scope
         Whose calibration it is.
     parts : sequence of SortedScores
         One, or one per class.
@@ -60,12 +71,21 @@ class Problem:
         Whether published codes compute it.
     """
 
-    words: str
+    scope: Scope
     parts: Sequence[SortedScores]
     treatment: str = ""
     rules: tuple[str, ...] = tuple(RULES)
     penalty: int = 0
     has_codes: bool = True
+
+    @property
+    def words(self) -> str:
+        return self.scope.words
+
+    @property
+    def whose(self) -> str:
+        """For example "of class 3"."""
+        return "".join(reversed(self.scope))
 
     @property
     def is_weighted(self) -> bool:
@@ -105,32 +125,32 @@ def try_all(problems: Sequence[Problem], numbers: Sequence[int]) -> list[Tried]:
 
 
 def problems_of(
-    words: str, view: BinaryView, matrix: ScoreMatrix | None, *, ordered: bool
+    scope: Scope, view: BinaryView, matrix: ScoreMatrix | None, *, ordered: bool
 ) -> Iterator[Problem]:
-    """The problems that are tried, that of the view first; `words` say whose calibration it is.
+    """The problems that are tried, that of the view first; `scope` says whose calibration it is.
 
     `ordered` is whether the view has the rows in their original order.
     """
     plain = SortedScores.of(view, ordered=ordered)
     if view.weight is None:
-        yield Problem(words, [plain])
+        yield Problem(scope, [plain])
     else:
         weighted = [SortedScores(view.cells())]
-        yield Problem(words, weighted, rules=RULES_OF_EDGES, has_codes=False)
-        yield Problem(words, [plain], "weights ignored", penalty=1)
+        yield Problem(scope, weighted, rules=RULES_OF_EDGES, has_codes=False)
+        yield Problem(scope, [plain], "weights ignored", penalty=1)
     for bound in CLIPPED_SCORES:
         clipped = view.with_score(np.clip(view.score, bound, 1.0 - bound))
         parts = [SortedScores.of(clipped, ordered=False)]
         what = f"scores clipped to [{significant(bound)}, {significant(1.0 - bound)}]"
-        yield Problem(words, parts, what, RULES_OF_EDGES, 3, has_codes=False)
+        yield Problem(scope, parts, what, RULES_OF_EDGES, 3, has_codes=False)
     if matrix is not None:
-        yield from _problems_of_matrix(words, matrix, ordered=ordered)
+        yield from _problems_of_matrix(scope, matrix, ordered=ordered)
         return
     top = SortedScores.of(_predicted(view), ordered=ordered)
-    yield Problem("predicted class", [top], penalty=2)
+    yield Problem(PREDICTED, [top], penalty=2)
     other = view.with_score(1.0 - view.score, ~view.outcome)
     classes = [SortedScores.of(other, ordered=False), plain]
-    yield Problem("averaged over both classes", classes, penalty=2, has_codes=False)
+    yield Problem(Scope("averaged over both classes", ""), classes, penalty=2, has_codes=False)
 
 
 def _predicted(view: BinaryView) -> BinaryView:
@@ -140,10 +160,10 @@ def _predicted(view: BinaryView) -> BinaryView:
     return replace(view, outcome=view.outcome == positive, score=score)
 
 
-def _problems_of_matrix(words: str, matrix: ScoreMatrix, *, ordered: bool) -> Iterator[Problem]:
-    if words != "predicted class":
+def _problems_of_matrix(scope: Scope, matrix: ScoreMatrix, *, ordered: bool) -> Iterator[Problem]:
+    if scope != PREDICTED:
         top = SortedScores.of(matrix.leading["top:1"], ordered=ordered)
-        yield Problem("predicted class", [top], penalty=2)
+        yield Problem(PREDICTED, [top], penalty=2)
     if not tries_classes(matrix):
         return
     columns = np.ascontiguousarray(matrix.scores.T)
@@ -151,7 +171,7 @@ def _problems_of_matrix(words: str, matrix: ScoreMatrix, *, ordered: bool) -> It
         SortedScores.of(BinaryView(matrix.label == k, column), ordered=False)
         for k, column in enumerate(columns)
     ]
-    yield Problem("averaged over all classes", classes, penalty=2, has_codes=False)
+    yield Problem(Scope("averaged over all classes", ""), classes, penalty=2, has_codes=False)
 
 
 def tries_classes(matrix: ScoreMatrix) -> bool:

@@ -29,7 +29,7 @@ from calib.metrics.binning_rules import (
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.binning import Strategy
 from calib.numerics.poisson_binomial import NORMS
-from calib.text import count, joined, number, plural
+from calib.text import count, joined, number, plural, within_sentence
 
 # A match names where a number comes from only if chance gives fewer matches than this.
 MAX_BY_CHANCE = 0.1
@@ -184,9 +184,9 @@ class Conventions(Sequence[Match]):
             return (
                 f"{typed.text} has {matches}; a random number near it has about {expected}. So "
                 "this does not tell where it comes from: type all digits that were printed. The "
-                f"most common match is the {_lower(first.description)}{by}."
+                f"most common match is the {within_sentence(first.description)}{by}."
             )
-        text = f"{typed.text} is the {_lower(first.description)}{by}."
+        text = f"{typed.text} is the {within_sentence(first.description)}{by}."
         if first.remark:
             text += f" {first.remark}"
         if others := sum(max(1, len(one.conventions)) for one in self.matches[1:]):
@@ -199,12 +199,6 @@ class Conventions(Sequence[Match]):
     def frame(self) -> pd.DataFrame:
         """One row per match: description, codes, value, ours, differences, equal, remark."""
         return frame_of(self.matches)
-
-
-def _lower(name: str) -> str:
-    """A name within a sentence; abbreviations and names of people keep their capitals."""
-    is_word = name[1].islower() and not name.startswith(("Brier", "Kuiper"))
-    return name[0].lower() + name[1:] if is_word else name
 
 
 @dataclass(frozen=True)
@@ -339,19 +333,6 @@ def _hits(members: Sequence[tuple[float, int, Tried]], norm: str) -> Iterator[Hi
         yield Hit(problem, n_bins, norm, members[0][0], tuple(sorted(rules, key=order.index)))
 
 
-def _is_variant(label: str, labels: Sequence[str]) -> bool:
-    """Whether the label names another precision of a code that is listed anyway."""
-    name, variant, _ = label.partition(" (")
-    return bool(variant) and name in labels
-
-
-def _whose(words: str) -> str:
-    if words.startswith("averaged"):
-        return words
-    # A class with a number has no article.
-    return f"of {words}" if words[-1].isdigit() and "ranked" not in words else f"of the {words}"
-
-
 def _numbers(numbers: Sequence[int]) -> str:
     """Increasing whole numbers in words: 2 to 5 and 7.
 
@@ -397,12 +378,12 @@ class Describer:
             hit.problem.treatment: bool(hit.problem.treatment),
         }
         thumbs = self.thumbs.get(hit.n_bins, ()) if hit.rules[0].sets_bins else ()
-        name = f"{NORM_NAMES[hit.norm]} {_whose(hit.problem.words)} with {bins}"
+        name = f"{NORM_NAMES[hit.norm]} {hit.problem.whose} with {bins}"
         name += f" ({joined(thumbs)})" if thumbs else ""
-        labels = [code.label for code in hit.codes]
+        labels = {code.label for code in hit.codes}
         return Match(
             ", ".join(filter(None, [name, edges, hit.problem.treatment])),
-            tuple(label for label in labels if not _is_variant(label, labels)),
+            tuple(one.label for one in hit.codes if one.variant_of not in labels),
             hit.value,
             ours.errors[hit.norm],
             tuple(text for text, differs in differences.items() if differs),
@@ -419,8 +400,8 @@ class Describer:
         same = {other.n_bins for other in group if other.problem is hit.problem}
         if others := sorted(same - {hit.n_bins}):
             yield f"{_numbers(others)} {'bin' if others == [1] else 'bins'}"
-        words = dict.fromkeys(other.problem.words for other in group if other.n_bins == hit.n_bins)
-        yield from (_whose(one) for one in words if one != hit.problem.words)
+        whose = dict.fromkeys(other.problem.whose for other in group if other.n_bins == hit.n_bins)
+        yield from (one for one in whose if one != hit.problem.whose)
 
     def _edges(self, hit: Hit) -> str:
         """What happens on the edges and with ties, where it matters on these rows."""

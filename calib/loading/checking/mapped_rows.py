@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,17 @@ from calib.numerics.transforms import FAR, sigmoid
 
 NEITHER = "neither positive nor negative"
 OUTSIDE = "none of the classes"
+# Why a row cannot be used: the role of a column and the state of its cell, by the key under which
+# rows are counted.
+REASONS: Mapping[str, tuple[str, str]] = {
+    "predicted label missing": ("predicted", "missing"),
+    **{
+        f"{role} {state}": (role, state)
+        for role in ("outcome", "score", "weight", "split", "fold", "group", "model")
+        for state in ("missing", "unknown", "not a number", "infinite", "not positive")
+    },
+    **{f"outcome {state}": ("outcome", state) for state in (NEITHER, OUTSIDE)},
+}
 # With fewer rows, hashing takes no time that a person would notice.
 MIN_SORTED_ROWS = 10_000
 # Up to this share of values that another row has, they are sought in the others.

@@ -13,7 +13,7 @@ from calib.data.checks import weight_range_trouble
 from calib.data.file_options import Columns
 from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.data.predictions import MAX_FOLDS
-from calib.loading.checking.mapped_rows import NEITHER, OUTSIDE, Rows
+from calib.loading.checking.mapped_rows import NEITHER, OUTSIDE, REASONS, Rows
 from calib.loading.columns import EMPTY, MISSING_WORDS, Labels, Numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Places, Problem, error, ignoring, note, warning
@@ -131,7 +131,7 @@ def unusable_problems(
             yield say("left-out", count=count, total=total, reasons=reasons)
         return
     for reason, rows in unusable.items():
-        _, _, state = reason.partition(" ")
+        _, state = REASONS[reason]
         # Other checks report these states.
         if state in ("not a number", OUTSIDE):
             continue
@@ -179,9 +179,9 @@ def none_usable(
 
 def _cells_of(mapping: Columns, reason: str) -> dict[str, Any]:
     """The column whose cells cannot be used for a reason, and their state."""
-    role, _, state = reason.partition(" ")
+    role, state = REASONS[reason]
     column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
-    return {"role": role, "column": column, "state": state.removeprefix("label ")}
+    return {"role": role, "column": column, "state": state}
 
 
 def leave_out(count: int, total: int) -> str:

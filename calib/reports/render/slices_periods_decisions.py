@@ -79,8 +79,16 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
 
 def _slices_found(report: Contents, part: SlicePart) -> str:
     lines = [
-        f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)} "
-        f"{strongest(tests)} {largest_gap(part.gaps[key], tests)}".replace("  ", " ").strip()
+        " ".join(
+            filter(
+                None,
+                (
+                    f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)}",
+                    strongest(tests),
+                    largest_gap(part.gaps[key], tests),
+                ),
+            )
+        )
         for key, tests in part.tests.items()
     ]
     return f"By {' and '.join(part.columns)}. {' '.join(lines)}"

@@ -161,6 +161,6 @@ def _changed_sums(before: Seen, now: Seen) -> Iterator[str]:
     errors = [f"{percent(seen.ks_error)} ({p_value(seen.p)})" for seen in (before, now)]
     yield f"KS calibration error: {errors[0]} before, {errors[1]} now."
     if before.verdict == now.verdict:
-        yield f"{now.verdict}, before and now."
+        yield f"{now.heading}, before and now."
     else:
-        yield f"{before.verdict} before; {now.verdict} now."
+        yield f"{before.heading} before; {now.heading} now."

@@ -241,7 +241,7 @@ def _verified(made: Offer) -> str:
             f":material/check: Verified: {engine} gives the same probabilities within "
             f"{MAX_DEVIATION:g} at all test scores."
         )
-    if not engine.startswith("DuckDB"):
+    if not made.run.was_parsed:
         return f":material/info: **Not executed here**: {engine} is not installed."
     return (
         f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "

@@ -17,7 +17,7 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
 from calib.numerics.intervals import Estimate
-from calib.text import interval, printed_change
+from calib.text import interval, printed_change, within_sentence
 from calib.ui.session.choices import method_label
 from calib.words.measures import chance_level, metric_change, metric_interval, metric_text
 
@@ -290,7 +290,7 @@ def metric_columns(
             method: (metric_text(key, one.value, digits), *_below(key, one, digits))
             for method, one in values.items()
         }
-        label = f"{PLAIN[key]}\n({lower_first(column.label)})" if key in PLAIN else column.label
+        label = f"{PLAIN[key]}\n({within_sentence(column.label)})" if key in PLAIN else column.label
         made.append(MetricColumn(key, label, about(column), cells, key, values))
         losses = {method: one.value for method, one in values.items()}
         if key == "log_loss" and to_best:
@@ -343,13 +343,6 @@ def to_best_lines(difference: Estimate, printed: str, digits: int = 4) -> tuple[
         printed,
         interval(difference, digits, sign=True),
         ("tied with the best" if difference.low <= 0.0 else Warned("worse than the best")),
-    )
-
-
-def lower_first(label: str) -> str:
-    """A label within a sentence; abbreviations keep their capitals."""
-    return (
-        label if label[:2].isupper() or label.startswith("Brier") else label[0].lower() + label[1:]
     )
 
 

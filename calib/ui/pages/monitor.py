@@ -17,6 +17,7 @@ from calib.store import Store, StoreError
 from calib.text import (
     count,
     day_words,
+    days_between,
     decimals,
     factor,
     interval,
@@ -278,13 +279,6 @@ def tiles(result: Monitored) -> list[str]:
         f"<small>{escape(small)}</small></dd></div>"
         for name, value, small, about in shown
     ]
-
-
-def days_between(first: date, last: date) -> str:
-    """The year is written once if both days have it."""
-    start = day_words(first)
-    same = first.year == last.year
-    return f"{start.removesuffix(f' {first.year}') if same else start} to {day_words(last)}"
 
 
 def cost_words(result: Monitored) -> tuple[str, str]:

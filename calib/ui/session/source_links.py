@@ -21,6 +21,7 @@ from calib.data.strict_json import Reader, loads
 from calib.loading import Columns, as_ranges, from_ranges
 from calib.loading.problems import refuse
 from calib.ui.session.upload import Connected
+from calib.words import verdicts
 
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
@@ -161,7 +162,8 @@ class Seen:
     base_rate: float = math.nan
     ks_error: float = math.nan
     p: float = math.nan
-    verdict: str = ""  # The heading of the Overview page.
+    # The answer of the verdict and its kind. Links of version 0.1 have its heading, as one text.
+    verdict: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, day: str, analysis: Analysis | None) -> Seen:
@@ -170,26 +172,31 @@ class Seen:
         data, verdict = analysis.data, analysis.verdict
         ks = analysis.uncalibrated.metrics["ks_error"].value
         p = analysis.uncalibrated.ks.p_value
-        return cls(day, data.n_rows, data.base_rate, ks, p, verdict.heading)
+        return cls(day, data.n_rows, data.base_rate, ks, p, (verdict.answer, verdict.kind))
 
     def written(self) -> str:
         if self.n_rows is None:
             return self.day
         numbers = (f"{field:g}" for field in (self.base_rate, self.ks_error, self.p))
-        return "~".join((self.day, str(self.n_rows), *numbers, self.verdict))
+        return "~".join((self.day, str(self.n_rows), *numbers, *self.verdict))
+
+    @property
+    def heading(self) -> str:
+        """The heading of the verdict."""
+        return verdicts.heading_of_codes(self.verdict)
 
     @classmethod
     def read(cls, text: str) -> Seen:
         """Read the text of a link; a ValueError if it is nothing that `written` gives."""
-        day, *more = text[:200].split("~", 5)
+        day, *more = text[:200].split("~", 6)
         try:
             date_counted = date.fromisoformat(day).isoformat() if day else ""
             if not more:
                 return cls(date_counted)
-            n_rows, *numbers, verdict = more
+            n_rows, *numbers = more[:4]
             rate, ks, p = map(float, numbers)
             if not all(math.isnan(value) or 0.0 <= value <= 1.0 for value in (rate, ks, p)):
                 raise ValueError
-            return cls(date_counted, int(n_rows[:MAX_DIGITS]), rate, ks, p, verdict)
+            return cls(date_counted, int(n_rows[:MAX_DIGITS]), rate, ks, p, tuple(more[4:]))
         except ValueError:
             raise ValueError("it must be a day, and what was found on it") from None

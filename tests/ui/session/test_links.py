@@ -10,6 +10,7 @@ from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, N_BINS, Chose
 from calib.ui.session.links import Link, LinkedData, decode, encode
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.upload import short_list
+from calib.words.verdicts import HEADINGS
 from tests.choices import cases
 
 METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
@@ -178,10 +179,14 @@ def test_a_query_is_written_as_json_and_read_back():
 
 
 def test_what_rows_gave_is_written_in_one_text_and_read_back():
-    seen = Seen("2026-11-22", 500, 0.25, 0.031, 0.02, "Inconclusive")
-    text = "2026-11-22~500~0.25~0.031~0.02~Inconclusive"
+    seen = Seen("2026-11-22", 500, 0.25, 0.031, 0.02, ("inconclusive", "unknown"))
+    text = "2026-11-22~500~0.25~0.031~0.02~inconclusive~unknown"
     assert seen.written() == text
     assert Seen.read(text) == seen
+    assert seen.heading == HEADINGS["inconclusive"]
+    # A link of version 0.1 has the heading as it was written then.
+    before = Seen.read("2026-11-22~500~0.25~0.031~0.02~Not enough rows")
+    assert (before.n_rows, before.heading) == (500, "Not enough rows")
 
 
 def test_many_files_are_named_in_few_words():
