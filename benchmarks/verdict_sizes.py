@@ -19,12 +19,12 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from calib import Settings, analyze
-from calib.analysis.miscalibration import view_words
 from calib.analysis.verdict import SIGNIFICANCE, adjusted, calibration_tests, judge
 from calib.data.predictions import Predictions
 from calib.data.views import ScoreMatrix
 from calib.metrics.by_class import class_table
 from calib.numerics.arrays import FloatArray
+from calib.words.findings import view_words
 
 CALIBRATED = ((3, 1000), (3, 6000), (10, 2000), (10, 10_000), (50, 5000))
 ROUNDED_KINDS = ("Beta 0.1", "Beta 0.3", "log-odds normal", "log-normal")

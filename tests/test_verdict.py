@@ -12,7 +12,6 @@ from scipy.stats import mannwhitneyu, norm
 
 import calib
 from calib.analysis import Analysis
-from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import FewRows, Recommendation, recommend, too_few
 from calib.analysis.verdict import (
     SIGNIFICANCE,
@@ -34,6 +33,7 @@ from calib.text import p_value
 from calib.ui.pages.classes import finding
 from calib.ui.pages.cumulative import test_lines as lines_of
 from calib.ui.session.results import classwise as adjusted_table
+from calib.words.findings import view_words
 from calib.words.verdicts import TEST_NAMES
 from tests.rare import common_first, rare
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
 from calib.crossfit.cross_fitted import CrossFitted, MethodMetrics, by_loss, metric_table
@@ -28,6 +27,7 @@ from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural
+from calib.words.findings import ViewWords, view_words
 
 # A double has at most 17 significant digits.
 MAX_DIGITS = 17

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtrc
 
 from calib.data.cells import ScoreCells
-from calib.data.views import log_odds_of, parse_view
+from calib.data.views import log_odds_of
 from calib.metrics.goodness_of_fit import chi_square
 from calib.metrics.ranking import auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.intervals import Estimate
 from calib.numerics.transforms import sigmoid
-from calib.text import number, percents, score_percents
 from calib.uncertainty import fit_line
+from calib.words import findings
+from calib.words.findings import Stretch, ViewWords
 from calib.words.verdicts import Kind
 
 # The cumulative difference has a direction at every score, so its tests are cited.
@@ -37,40 +38,6 @@ N_GROUPS = 10
 # describe the error.
 MIN_REMAINING_SHARE = 0.5
 MAX_REMAINING_P = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class ViewWords:
-    """Names of scores and outcomes in one view of the data."""
-
-    scores: str = "Predictions"
-    positive: str = "were positive"
-    outcomes: tuple[str, str] = ("positives", "negatives")
-    loss: str = "log loss"
-    top_label: bool = False
-
-    @property
-    def place(self) -> str:
-        return "the top label" if self.top_label else "the shown view"
-
-
-def view_words(view: str, *, answers: bool = False) -> ViewWords:
-    """The names of scores and outcomes in a view. `answers`: a positive row is a right answer."""
-    kind, rank = parse_view(view)
-    if kind == "class":
-        if answers:
-            outcomes = ("right answers", "wrong answers")
-            return ViewWords("Confidences", "were right", outcomes, top_label=True)
-        return ViewWords()
-    if kind == "within":
-        hits = f"had their class among the {rank} ranked first"
-        outcomes = (f"rows whose class is among the {rank} ranked first", "other rows")
-        return ViewWords(f"Sums of the {rank} largest scores", hits, outcomes)
-    if rank > 1:
-        outcomes = (f"rows whose class is ranked {rank}", "other rows")
-        return ViewWords(f"Scores of rank {rank}", f"had the class ranked {rank}", outcomes)
-    outcomes = ("correctly classified rows", "misclassified rows")
-    return ViewWords("Confidences", "were classified correctly", outcomes, top_label=True)
 
 
 def kind_of(cells: ScoreCells, rejected: Sequence[str], slope: Estimate, words: ViewWords) -> Kind:
@@ -135,30 +102,17 @@ def finding_of(
 ) -> str:
     """What is wrong, where and by how much, in one or two sentences."""
     if kind in ("reversed", "uninformative"):
-        return _ranking(cells, kind, slope, words)
+        return findings.ranking(words, kind, float(auc(cells)), slope.value)
     by_curve, sign = any(key in rejected for key in CURVE_TESTS), _sign(cells)
     if by_curve or kind == "uneven":
         if not sign or kind == "uneven":
             return _both_sides(cells, words)
-        if words.top_label:
-            return _averages("", cells.mean_score, cells.base_rate, words)
-        return _worst_range(cells, words)
-    if slope.high < 1.0 or slope.low > 1.0:
-        extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
-        digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
-        return (
-            f"{words.scores} are {extreme}: the calibration slope is {number(slope.value, digits)} "
-            "instead of 1."
-        )
-    return _averages("", cells.mean_score, cells.base_rate, words)
-
-
-def _ranking(cells: ScoreCells, kind: Kind, slope: Estimate, words: ViewWords) -> str:
-    go = "go with fewer" if kind == "reversed" else "do not go with more"
-    return (
-        f"Higher {words.scores.lower()} {go} {words.outcomes[0]}: the AUC is "
-        f"{number(auc(cells), 2)}, the calibration slope {number(slope.value, 2)}."
-    )
+        if not words.top_label:
+            return findings.averages(words, _stretch(cells, *_to_the_ends(cells, *_worst(cells))))
+    elif slope.high < 1.0 or slope.low > 1.0:
+        return findings.distance(words, slope.value, too_extreme=slope.high < 1.0)
+    ends = float(cells.score[0]), float(cells.score[-1])
+    return findings.averages(words, Stretch(*ends, cells.mean_score, cells.base_rate))
 
 
 def _worst(cells: ScoreCells) -> tuple[int, int]:
@@ -181,39 +135,24 @@ def _to_the_ends(cells: ScoreCells, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _worst_range(cells: ScoreCells, words: ViewWords) -> str:
-    """The range in which the cumulative difference changes most, and what was observed there."""
-    start, end = _to_the_ends(cells, *_worst(cells))
-    return _averages(_place(cells, start, end), *_means(cells, start, end), words)
-
-
 def _both_sides(cells: ScoreCells, words: ViewWords) -> str:
     """The worst range, and beside it the range that errs most in the other direction."""
     low, cut, high = _sides(cells)
     low, high = _to_the_ends(cells, low, high)
 
-    def side(start: int, end: int) -> str:
-        return _side(*_means(cells, start, end))
+    def too_low(start: int, end: int) -> bool:
+        return _stretch(cells, start, end).is_too_low
 
     # An end such as 99.9% puzzles, so the range includes the few scores beyond it, if what is said
     # stays true.
     below, above = cells.score[low] - cells.score[0], cells.score[-1] - cells.score[high - 1]
-    if below < MAX_END_WIDTH and side(0, cut) == side(low, cut):
+    if below < MAX_END_WIDTH and too_low(0, cut) == too_low(low, cut):
         low = 0
-    if above < MAX_END_WIDTH and side(cut, len(cells)) == side(cut, high):
+    if above < MAX_END_WIDTH and too_low(cut, len(cells)) == too_low(cut, high):
         high = len(cells)
-    middle = (cells.score[cut - 1] + cells.score[cut]) / 2.0
-    start, at, end = score_percents(cells.score[low], middle, cells.score[high - 1])
-    lower = f"below {at}" if low == 0 else f"between {start} and {at}"
-    upper = "above" if high == len(cells) else f"between {at} and {end}"
-    first, second = _means(cells, low, cut), _means(cells, cut, high)
-    stated, observed = percents(*first)
-    others_stated, others_observed = percents(*second)
-    return (
-        f"{words.scores} {lower} are {_side(*first)}: {stated} on average, but {observed} "
-        f"{words.positive}. Those {upper} are {_side(*second)}: {others_stated} on average, but "
-        f"{others_observed} {words.positive}."
-    )
+    middle = float(cells.score[cut - 1] + cells.score[cut]) / 2.0
+    upper = replace(_stretch(cells, cut, high), low=middle)
+    return findings.both_sides(words, _stretch(cells, low, cut), upper)
 
 
 def _sides(cells: ScoreCells) -> tuple[int, int, int]:
@@ -228,8 +167,11 @@ def _sides(cells: ScoreCells) -> tuple[int, int, int]:
     return start, end, after
 
 
-def _side(stated: float, observed: float) -> str:
-    return "too low" if observed > stated else "too high"
+def _stretch(cells: ScoreCells, start: int, end: int) -> Stretch:
+    """The range of the cells ``start:end``."""
+    low, high = float(cells.score[start]), float(cells.score[end - 1])
+    means = _means(cells, start, end)
+    return Stretch(low, high, *means, is_first=start == 0, is_last=end == len(cells))
 
 
 def _means(cells: ScoreCells, start: int, end: int) -> tuple[float, float]:
@@ -238,22 +180,3 @@ def _means(cells: ScoreCells, start: int, end: int) -> tuple[float, float]:
     stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
     observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
     return float(stated), float(observed)
-
-
-def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
-    predicted, seen = percents(stated, observed)
-    if words.top_label and not place:
-        return f"Mean confidence is {predicted}, accuracy {seen}."
-    rows = "those" if place else "the"
-    return f"{words.scores} {place}average {predicted}, but {seen} of {rows} rows {words.positive}."
-
-
-def _place(cells: ScoreCells, start: int, end: int) -> str:
-    if start == 0 and end == len(cells):
-        return ""
-    if end - start == 1 and start > 0 and end < len(cells):
-        return f"of {score_percents(cells.score[start])[0]} "
-    low, high = score_percents(cells.score[start], cells.score[end - 1])
-    if end == len(cells):
-        return f"of at least {low} "
-    return f"of at most {high} " if start == 0 else f"between {low} and {high} "

@@ -16,7 +16,6 @@ from calib.analysis.method_results import (
     reliability,
     with_bins,
 )
-from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, driven_by_certain_rows, recommend
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdict import SIGNIFICANCE, adjusted
@@ -35,6 +34,7 @@ from calib.numerics.arrays import single_thread
 from calib.numerics.intervals import Estimate
 from calib.numerics.score_grid import ranges
 from calib.numerics.transforms import automatic_epsilon
+from calib.words.findings import view_words
 
 Value = TypeVar("Value")
 

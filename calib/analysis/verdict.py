@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.analysis.miscalibration import CURVE_TESTS, ViewWords, finding_of, kind_of
+from calib.analysis.miscalibration import CURVE_TESTS, finding_of, kind_of
 from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
@@ -28,6 +28,7 @@ from calib.numerics.score_grid import written
 from calib.text import number, p_value, percent, plural, shortened
 from calib.uncertainty import fit_line
 from calib.words import verdicts
+from calib.words.findings import ViewWords
 from calib.words.verdicts import Answer, Kind
 
 SIGNIFICANCE = 0.05

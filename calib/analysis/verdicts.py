@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis.analysis import MethodResult
-from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.power import gap_design_effect
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
@@ -18,6 +17,7 @@ from calib.crossfit.settings import Settings
 from calib.numerics.binning import quantiles
 from calib.text import joined, percent, percents, score_percents, significant
 from calib.uncertainty import slope_estimate
+from calib.words.findings import ViewWords, view_words
 
 
 def verdict_before(

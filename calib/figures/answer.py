@@ -17,7 +17,6 @@ from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
-from calib.analysis.recommendation import calibration_by, change_text
 from calib.analysis.summary import grouped_scores
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
@@ -32,6 +31,7 @@ from calib.figures.svg import to_svg
 from calib.metrics.cumulative import ks_test
 from calib.words import titles, verdicts
 from calib.words.measures import details, on_average, positives, without_band
+from calib.words.recommendations import calibration_by, change_text
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {

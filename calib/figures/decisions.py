@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis.decisions import CostCurves, Costs, DecisionTable, NetBenefit
-from calib.analysis.decisions.counted import counted_decisions, printed_costs
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural, score_percent, significant
+from calib.words.decisions import useful_sentence, useful_title
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -228,69 +228,3 @@ def _mark(table: DecisionTable, of: Subject) -> Layer:
         text = f"lowest: {number(cost, 3)}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
     return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover, text=[text])
-
-
-def useful_sentence(curves: NetBenefit, key: str) -> str:
-    """The thresholds at which a method is not worse than flagging all rows or nobody."""
-    label = CALIBRATORS[key].short_label
-    whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
-    is_range, where = _useful_where(curves, key)
-    return f"{whose} useful {'only at thresholds ' if is_range else ''}{where}."
-
-
-def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
-    """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
-    (is_range, before), *after = (_useful_where(curves, key) for key in methods)
-    said = f"The scores are useful {'at thresholds ' if is_range else ''}{before}"
-    if not after:
-        return said
-    if after[0] == (is_range, before):
-        return f"{said}, before and after calibration"
-    # The word is not said twice.
-    word = "at thresholds " if after[0][0] and not is_range else ""
-    return f"{said}; after calibration {word}{after[0][1]}"
-
-
-def _useful_where(curves: NetBenefit, key: str) -> tuple[bool, str]:
-    """Whether the thresholds at which a method is useful are a range, and which these are."""
-    useful = _useful(curves, key)
-    if useful.all():
-        return False, "at all thresholds"
-    if not useful.any():
-        return False, "at no threshold"
-    at = np.flatnonzero(useful)
-    low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
-    holes = at[-1] - at[0] + 1 - len(at)
-    if holes > len(at):
-        return False, f"at {len(at)} of {len(useful)} tested thresholds"
-    is_range = at[0] > 0 or at[-1] < len(useful) - 1
-    if at[0] == 0 and at[-1] == len(useful) - 1:
-        where = "at all thresholds"
-    elif at[0] == 0:
-        where = f"up to {high}"
-    elif at[-1] == len(useful) - 1:
-        where = f"of at least {low}"
-    else:
-        where = f"from {low} to {high}"
-    gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
-    return is_range, f"{where}{gaps}"
-
-
-def _useful(curves: NetBenefit, key: str) -> BoolArray:
-    """Whether a method is not worse than flagging all rows or nobody, by threshold."""
-    useful = curves.shortfall(key) == 0.0
-    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
-    useful[0] = useful[1]
-    return useful
-
-
-def what_costs(costs: Costs) -> str:
-    """What the cost of decisions counts, in words."""
-    equal = costs.false_positive == costs.false_negative == 1.0
-    return "wrong decisions" if equal else "cost of errors"
-
-
-def costs_of(decided: DecisionTable, shown: Sequence[str]) -> list[str]:
-    """What the errors of each method cost per round number of rows, with equal decimals."""
-    costs, digits = printed_costs([*counted_decisions(decided, shown).values()])
-    return [number(cost, digits) for cost in costs]

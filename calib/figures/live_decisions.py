@@ -29,10 +29,10 @@ from calib.analysis.decisions.curves import (
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures import explorer
-from calib.figures.decisions import useful_title
 from calib.figures.theme import DASHES, SYMBOLS, style_of
 from calib.numerics.arrays import FloatArray
 from calib.text import count, number, rounded, significant
+from calib.words.decisions import useful_title
 
 FOLDER = Path(__file__).parent
 # The slider of costs stops where a missed positive costs this many false alarms, or the inverse:

@@ -11,7 +11,6 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.model_comparison import BestModel
-from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import is_error
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
@@ -31,7 +30,9 @@ from calib.text import (
     plural,
     printed_change,
     shortened,
+    within_sentence,
 )
+from calib.words.recommendations import interval_text
 
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
 MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
@@ -218,7 +219,7 @@ def _band_width(curve: ReliabilityCurve) -> float:
 
 def best_model(best: BestModel) -> str:
     """Which model is best, and whether the others are significantly worse."""
-    losses, loss, name = best.log_losses, best.loss.lower(), best.name
+    losses, loss, name = best.log_losses, within_sentence(best.loss), best.name
     if len(losses) != 2:
         also = f", tied with {joined(list(best.tied))}" if best.tied else ""
         return f"{name} has the lowest {loss}, {number(losses[name].value)}{also}"

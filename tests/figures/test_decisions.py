@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
-from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence, useful_title
+from calib.figures.decisions import cost_chart, net_benefit_chart
+from calib.words.decisions import useful_sentence, useful_title
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 

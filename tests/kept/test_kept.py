@@ -81,7 +81,7 @@ def test_kept_reports_are_verified_after_the_program_is_reworded(monkeypatch, ca
     verdict = "calib.words.verdicts"
     monkeypatch.setattr(f"{verdict}.KINDS", {kept.verdict.kind: "wrong"})
     monkeypatch.setattr(f"{verdict}.TEST_NAMES", dict.fromkeys(TEST_NAMES, "A test"))
-    monkeypatch.setattr("calib.analysis.recommendation.advice_sentence", lambda *_, **__: "Do it.")
+    monkeypatch.setattr("calib.words.recommendations.advice_sentence", lambda *_, **__: "Do it.")
     monkeypatch.setattr("calib.metrics.cumulative.KS", (*KS[:2], "Brown's path"))
     monkeypatch.setattr("calib.reports.contents.evidence.CONTAINS", dict.fromkeys(GRADES, "Few."))
     monkeypatch.setattr("calib.reports.contents.disclosure.MERGED", "Bins are larger.")

@@ -6,7 +6,6 @@ import pytest
 
 import calib
 from calib.analysis import LiveAnalysis, method_results
-from calib.analysis.recommendation import RULE
 from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
@@ -14,6 +13,7 @@ from calib.reports.contents.structure import why_shown
 from calib.text import plain
 from calib.ui.pages import compare, overview
 from calib.ui.session.session import Session
+from calib.words.recommendations import RULE
 from tests.pages.harness import copied, dropped, markup, model_of, rows, said, start
 from tests.rare import rare
 

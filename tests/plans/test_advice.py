@@ -21,10 +21,11 @@ from calib.reports.contents.structure import shown_methods, why_shown
 from calib.reports.render.blocks import Table
 from calib.reports.verify import verify_report
 from calib.ui.pages import compare
-from calib.ui.pages.decisions.answer import advice, answer
+from calib.ui.pages.decisions.page import answer
 from calib.ui.pages.overview import time_finding
 from calib.ui.session import choices, state
 from calib.ui.session.results import decisions, with_plan_of
+from calib.words.decisions import advice
 from tests.pages.harness import dropped, start
 from tests.rare import rare
 

@@ -7,7 +7,7 @@ import pytest
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts
 from calib.numerics.intervals import Estimate
 from calib.text import between, signed
-from calib.ui.pages.decisions.answer import (
+from calib.words.decisions import (
     advice,
     change_sentence,
     counts_sentence,

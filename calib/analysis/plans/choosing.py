@@ -11,13 +11,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from calib.analysis.analysis import LiveAnalysis
-from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import (
     LEAST_OF_AN_OUTCOME,
     Plan,
     PlanKind,
     Recommendation,
-    loss_change,
 )
 from calib.analysis.verdict import Verdict, judge
 from calib.analysis.verdicts import verdict_before
@@ -36,6 +34,8 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.intervals import Estimate, holm
 from calib.numerics.monitoring import DayLikelihood, day_likelihood
 from calib.text import day_words, joined, number
+from calib.words.findings import view_words
+from calib.words.recommendations import loss_change
 
 # In the declared order: of plans with equal losses the first is chosen.
 PLAN_KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")

@@ -9,7 +9,6 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import RULE
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
@@ -54,6 +53,7 @@ from calib.words.measures import (
     metric_text,
     undrawn,
 )
+from calib.words.recommendations import RULE
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.

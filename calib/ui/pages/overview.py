@@ -15,7 +15,6 @@ from calib.analysis.plans import PlanChoice, why_no_plan
 from calib.analysis.ranking import ranking_of
 from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
-from calib.figures.decisions import costs_of, what_costs
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import advised, summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
@@ -24,6 +23,7 @@ from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.ui.session.team_reports import NEW
+from calib.words.decisions import costs_of, what_costs
 from calib.words.measures import undrawn
 
 DROP_PIXELS = 178

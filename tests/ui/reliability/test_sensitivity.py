@@ -6,7 +6,7 @@ from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.curves.functions import ece_sensitivity
 from calib.data.predictions import Predictions
-from calib.ui.pages.reliability.how_to_read import runs, sensitivity_words
+from calib.words.reliability import runs, sensitivity_words
 
 KEY = "uncalibrated"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -22,7 +23,7 @@ from calib.analysis.decisions import (
     net_benefit,
 )
 from calib.figures.chart import file_name
-from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence
+from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.live_decisions import decisions_data, script, style
 from calib.text import (
     count,
@@ -37,17 +38,21 @@ from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import charts, frame, notes
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.pages.decisions import certified
-from calib.ui.pages.decisions.answer import (
-    answer,
-    answered,
-    change_sentence,
-    changes_decisions,
-    judged,
-)
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.results import costs
 from calib.ui.session.session import Session
+from calib.words.decisions import (
+    advice,
+    change_sentence,
+    changes_decisions,
+    counts_sentence,
+    decision_sentence,
+    headline,
+    judged,
+    rule,
+    useful_sentence,
+)
 
 LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
@@ -308,3 +313,37 @@ def bands_table(
             cells += [number(band.expected[key], 1), excess if band.rows else "–"]
         lines.append(Line([(cell,) for cell in cells], marked=number_of == n_bands))
     lines_table(f"lines_{len(lines)}_bands", "Expected and observed positives", head, lines)
+
+
+def answer(
+    decided: DecisionTable,
+    flagged: ExpectedCounts,
+    shown: Sequence[str],
+    *,
+    follows: bool,
+    weighted: bool,
+    planned: bool = False,
+) -> str:
+    """The advice, the decisions and the counts of the flagged rows as HTML.
+
+    If a plan for some rows is recommended (`planned`), nothing is advised about a calibrator of all
+    rows, and the heading says that it is one.
+
+    The chart that follows a hand says where the threshold comes from, and what calibration changes
+    about the cost, so that both are said here only without this chart.
+    """
+    head = headline(decided, shown, weighted=weighted, planned=planned)
+    advised = "" if planned else advice(decided, flagged, shown)
+    lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
+    sentences = (
+        decision_sentence(decided, shown, weighted=weighted),
+        counts_sentence(decided, flagged, shown),
+    )
+    counted = "".join(f"<p class=counted>{escape(words)}</p>" for words in sentences if words)
+    details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
+    small = "" if follows else f"<small>{escape(details)}</small>"
+    return answered(f"<h2>{escape(head)}</h2>{lead}{counted}{small}")
+
+
+def answered(words: str) -> str:
+    return f'<section class="answer"><div>{words}</div></section>'

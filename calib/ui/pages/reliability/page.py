@@ -21,11 +21,11 @@ from calib.ui.pages.reliability import (
     bin_view,
     chosen_bin,
     explorer,
-    how_to_read,
     validation,
 )
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
+from calib.words import reliability as wording
 from calib.words.measures import undrawn, without_band
 
 # More methods in one diagram are hard to distinguish.
@@ -164,9 +164,9 @@ def diagram(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...], 
 
 def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
-    text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
-    text += how_to_read.convention(analysis)
-    text += how_to_read.lines(results.rate_curves(chosen.session, analysis, shown[0], chosen.lines))
+    text = wording.reliability(analysis.methods[shown[0]].reliability)
+    text += wording.convention(analysis)
+    text += wording.lines(results.rate_curves(chosen.session, analysis, shown[0], chosen.lines))
     if len(shown) == MAX_METHODS_TOGETHER:
         first = choices.method_label(shown[0])
         text += f"\n- The grey band, and any lines, are those of **{first}**.\n"
@@ -175,9 +175,9 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
 
 def sensitivity(session: Session, model: state.Model, method: str) -> None:
     sensitivity = results.sensitivity(session, model.analysis, method)
-    heading, evidence = how_to_read.sensitivity_words(model.analysis, sensitivity, method)
+    heading, evidence = wording.sensitivity_words(model.analysis, sensitivity, method)
     st.markdown(f"### {heading}")
     strip = charts.kept(sensitivity_chart, model.analysis, sensitivity, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
         st.markdown(evidence)
-        frame.reading(how_to_read.SENSITIVITY, "this chart")
+        frame.reading(wording.SENSITIVITY, "this chart")

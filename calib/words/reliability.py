@@ -1,4 +1,4 @@
-"""How to read the charts of the Reliability page, and the sentence about sensitivity."""
+"""How to read a reliability diagram, and whether its number of bins decides."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import pairwise
 
 from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.calibrators import CALIBRATORS
 from calib.curves.functions import Sensitivity, SensitivityCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.text import between_percents, joined, level, p_value, plain
-from calib.ui.session.choices import method_label
 from calib.words.measures import band_meaning, chance_level, metric_text
 
 MAX_LISTED_STRETCHES = 3
@@ -84,7 +84,7 @@ def sensitivity_words(analysis: Analysis, sensitivity: Sensitivity, method: str)
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)
     high = max(float(curve.ece.max()) for curve in curves)
-    label = method_label(method)
+    label = CALIBRATORS[method].label
     size = (
         f"With {first} to {last} bins the expected calibration error (ECE) of {label} is "
         f"{between_percents(low, high)}"

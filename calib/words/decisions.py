@@ -1,19 +1,20 @@
-"""The answer of the Decisions page: the advice, what is decided, and what calibration changes."""
+"""What is decided, what calibration changes about it, and where scores are useful."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
-from calib.analysis.decisions import DecisionTable, ExpectedCounts
+import numpy as np
+
+from calib.analysis.decisions import Costs, DecisionTable, ExpectedCounts, NetBenefit
 from calib.analysis.decisions.counted import (
     Counted,
     counted_decisions,
     printed_costs,
     to_digits,
 )
-from calib.figures.decisions import costs_of, what_costs
-from calib.numerics.arrays import FloatArray
+from calib.calibrators import CALIBRATORS
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import (
     count,
     interval,
@@ -23,40 +24,6 @@ from calib.text import (
     signed,
     significant,
 )
-
-
-def answer(
-    decided: DecisionTable,
-    flagged: ExpectedCounts,
-    shown: Sequence[str],
-    *,
-    follows: bool,
-    weighted: bool,
-    planned: bool = False,
-) -> str:
-    """The advice, the decisions and the counts of the flagged rows as HTML.
-
-    If a plan for some rows is recommended (`planned`), nothing is advised about a calibrator of all
-    rows, and the heading says that it is one.
-
-    The chart that follows a hand says where the threshold comes from, and what calibration changes
-    about the cost, so that both are said here only without this chart.
-    """
-    head = headline(decided, shown, weighted=weighted, planned=planned)
-    advised = "" if planned else advice(decided, flagged, shown)
-    lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
-    sentences = (
-        decision_sentence(decided, shown, weighted=weighted),
-        counts_sentence(decided, flagged, shown),
-    )
-    counted = "".join(f"<p class=counted>{escape(words)}</p>" for words in sentences if words)
-    details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
-    small = "" if follows else f"<small>{escape(details)}</small>"
-    return answered(f"<h2>{escape(head)}</h2>{lead}{counted}{small}")
-
-
-def answered(words: str) -> str:
-    return f'<section class="answer"><div>{words}</div></section>'
 
 
 def headline(
@@ -201,3 +168,69 @@ def judged(counts: ExpectedCounts, key: str) -> str:
     """Whether a method expects significantly too many positives, or too few."""
     excess = counts.excess[key]
     return "too few" if excess.low > 0.0 else "too many" if excess.high < 0.0 else ""
+
+
+def useful_sentence(curves: NetBenefit, key: str) -> str:
+    """The thresholds at which a method is not worse than flagging all rows or nobody."""
+    label = CALIBRATORS[key].short_label
+    whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
+    is_range, where = _useful_where(curves, key)
+    return f"{whose} useful {'only at thresholds ' if is_range else ''}{where}."
+
+
+def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
+    """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
+    (is_range, before), *after = (_useful_where(curves, key) for key in methods)
+    said = f"The scores are useful {'at thresholds ' if is_range else ''}{before}"
+    if not after:
+        return said
+    if after[0] == (is_range, before):
+        return f"{said}, before and after calibration"
+    # The word is not said twice.
+    word = "at thresholds " if after[0][0] and not is_range else ""
+    return f"{said}; after calibration {word}{after[0][1]}"
+
+
+def _useful_where(curves: NetBenefit, key: str) -> tuple[bool, str]:
+    """Whether the thresholds at which a method is useful are a range, and which these are."""
+    useful = _useful(curves, key)
+    if useful.all():
+        return False, "at all thresholds"
+    if not useful.any():
+        return False, "at no threshold"
+    at = np.flatnonzero(useful)
+    low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
+    holes = at[-1] - at[0] + 1 - len(at)
+    if holes > len(at):
+        return False, f"at {len(at)} of {len(useful)} tested thresholds"
+    is_range = at[0] > 0 or at[-1] < len(useful) - 1
+    if at[0] == 0 and at[-1] == len(useful) - 1:
+        where = "at all thresholds"
+    elif at[0] == 0:
+        where = f"up to {high}"
+    elif at[-1] == len(useful) - 1:
+        where = f"of at least {low}"
+    else:
+        where = f"from {low} to {high}"
+    gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
+    return is_range, f"{where}{gaps}"
+
+
+def _useful(curves: NetBenefit, key: str) -> BoolArray:
+    """Whether a method is not worse than flagging all rows or nobody, by threshold."""
+    useful = curves.shortfall(key) == 0.0
+    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
+    useful[0] = useful[1]
+    return useful
+
+
+def what_costs(costs: Costs) -> str:
+    """What the cost of decisions counts, in words."""
+    equal = costs.false_positive == costs.false_negative == 1.0
+    return "wrong decisions" if equal else "cost of errors"
+
+
+def costs_of(decided: DecisionTable, shown: Sequence[str]) -> list[str]:
+    """What the errors of each method cost per round number of rows, with equal decimals."""
+    costs, digits = printed_costs([*counted_decisions(decided, shown).values()])
+    return [number(cost, digits) for cost in costs]
