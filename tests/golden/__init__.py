@@ -34,6 +34,11 @@ CHANGING = {
 Kept = dict[str, dict[str, str]]
 
 
+def _most_like(line: str, shown: str) -> str:
+    nearest = difflib.get_close_matches(line, SENTENCE.split(shown), 1, LIKENESS)
+    return nearest[0] if nearest else line
+
+
 def read() -> Kept:
     return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 
@@ -76,19 +81,20 @@ class Texts:
         self(said, name)
 
     def shown(self, among: str | Iterable[str], name: str | None = None) -> None:
-        """The kept text is in what is shown; an update keeps the sentence that is most like it.
+        """Each line of the kept text is in what is shown.
 
-        A sentence that was written quite anew is put into texts.json by hand.
+        An update keeps the sentences that are most like them. A sentence that was written quite
+        anew is put into texts.json by hand.
         """
         key = self._key(name)
         assert key in self._kept, f"Write what should be shown under {key!r} into {FILE.name}"
-        kept, shown = self._kept[key], " ".join([among] if isinstance(among, str) else among)
-        if kept not in shown and self._updated is not None:
-            nearest = difflib.get_close_matches(kept, SENTENCE.split(shown), 1, LIKENESS)
-            kept = nearest[0] if nearest else kept
-        assert kept in shown
+        lines = self._kept[key].split("\n")
+        shown = " ".join([among] if isinstance(among, str) else among)
         if self._updated is not None:
-            self._updated[key] = kept
+            lines = [line if line in shown else _most_like(line, shown) for line in lines]
+        assert [line for line in lines if line not in shown] == []
+        if self._updated is not None:
+            self._updated[key] = "\n".join(lines)
 
     def _key(self, name: str | None) -> str:
         if name is not None:

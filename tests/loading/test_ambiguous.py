@@ -170,14 +170,11 @@ def test_thousands_are_asked_about_and_read_right_when_told(case: str) -> None:
     assert found.origin.columns.decimal == decimal
 
 
-def test_each_answer_is_a_repair_of_the_mapping() -> None:
+def test_each_answer_is_a_repair_of_the_mapping(texts) -> None:
     table = read(weighted(["1,234", "999", "45"]))
     mapping = guess(table)
     (problem,) = [each for each in inspect(table, mapping) if each.code == "decimal-mark"]
-    assert [choice.label for choice in problem.choices] == [
-        "The comma is the decimal mark",
-        "The comma is the thousands separator",
-    ]
+    texts("\n".join([choice.label for choice in problem.choices]))
     for choice in problem.choices:
         repaired = mapping.chosen(**choice.arguments)
         assert "decimal-mark" not in {each.code for each in inspect(table, repaired)}

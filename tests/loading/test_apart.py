@@ -83,11 +83,12 @@ def test_a_bomb_is_refused_in_a_sentence(
 
 
 @rare
-def test_what_needs_more_memory_than_it_may_take_is_told_so() -> None:
+def test_what_needs_more_memory_than_it_may_take_is_told_so(texts) -> None:
     data = parquet(zeros(3_000_000))
     with FileReader(Limits(memory=30 * MB)) as reader:
-        with pytest.raises(InputError, match=r"more than 0\.0 GB of memory") as caught:
+        with texts.raises(InputError) as caught:
             reader.read(data, "zeros.parquet")
+        assert caught.value.problems[0].code == "memory"
         assert caught.value.problems[0].code == "memory"
     assert len(read(data)) == 3_000_000
 
@@ -111,15 +112,18 @@ def test_a_reader_that_died_while_it_waited_is_replaced(reader: FileReader) -> N
 
 
 @rare
-def test_a_reader_that_dies_is_no_traceback_and_the_next_file_is_read(reader: FileReader) -> None:
+def test_a_reader_that_dies_is_no_traceback_and_the_next_file_is_read(
+    reader: FileReader, texts
+) -> None:
     def kill() -> None:
         for process in children():
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
     data = gzip.compress(b"y,p\n" + b"0,0.5\n" * 5_000_000)
-    with pytest.raises(InputError, match="ended before it was done"):
+    with texts.raises(InputError) as caught:
         reader.read(data, "f.csv.gz", watch=kill)
+    assert caught.value.problems[0].code == "reader-died"
     assert len(reader.read(gzip.compress(b"y,p\n0,0.5\n1,0.7\n"), "f.csv.gz")) == 2
 
 
@@ -262,7 +266,7 @@ def test_only_text_whose_cells_are_few_is_read_here() -> None:
     assert not is_harmless(b"<stata_dta><header>", FileFormat())
 
 
-def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, texts) -> None:
     monkeypatch.setenv("CALIB_READ_MEMORY_GB", "0.5")
     assert Limits.from_environment() == Limits(2**29, 60.0)
     monkeypatch.setenv("CALIB_READ_MEMORY_GB", "4")
@@ -270,7 +274,7 @@ def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert Limits.from_environment() == Limits(4 * 2**30, 90.0)
     for wrong in ("0", "-1", "much", "nan"):
         monkeypatch.setenv("CALIB_READ_SECONDS", wrong)
-        with pytest.raises(ValueError, match="CALIB_READ_SECONDS must be a positive number"):
+        with texts.raises(ValueError):
             Limits.from_environment()
 
 

@@ -478,12 +478,13 @@ def test_outcomes_and_scores_of_two_files_are_joined_by_their_ids(order: int) ->
     np.testing.assert_array_equal(found.scores, P[20:][::-1])
 
 
-def test_files_of_two_models_are_not_joined() -> None:
+def test_files_of_two_models_are_not_joined(texts) -> None:
     truth, scores = two_files()
     both = [scores.assign(outcome=FEATURE), scores.assign(outcome=FEATURE)]
     assert len(load_models({"a": both[0], "b": both[1]})) == 2
-    with pytest.raises(InputError, match="no row has the same `id`"):
+    with texts.raises(InputError) as caught:
         load([truth, scores.assign(id="x" + scores["id"])])
+    assert caught.value.problems[0].code == "unmatched"
 
 
 @pytest.mark.parametrize("labels", [Y, Y.astype(bool), Y.astype(float), WORDS[Y]])

@@ -36,15 +36,13 @@ def refused(code, judged=JUDGED, gold=GOLD, **columns):
     return str(error.value)
 
 
-def test_labels_are_matched_by_the_id_of_both_tables():
+def test_labels_are_matched_by_the_id_of_both_tables(texts):
     read = rows()
     np.testing.assert_array_equal(read.score, JUDGED["judge_score"])
     np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
     assert list(read.columns) == ["id", "answer", "explanation"]
     assert read.judge_columns == ("explanation",)
-    assert read.notes == (
-        "Read as outcome: human_label, score: judge_score, positive: pass, row_id: id (guessed).",
-    )
+    texts("\n".join(read.notes))
     assert rows(row_id="id", score="judge_score", outcome="human_label").notes == ()
 
 
@@ -74,11 +72,11 @@ def test_arrays_are_matched_by_position():
         assert read.notes == ()
 
 
-def test_tables_of_equally_many_rows_without_ids_are_matched_by_position():
+def test_tables_of_equally_many_rows_without_ids_are_matched_by_position(texts):
     gold = pd.DataFrame({"gold_label": [True, None, None, False]})
     read = rows(JUDGED.drop(columns="id"), gold)
     np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
-    assert read.notes[-1] == "The labels are matched to the judged rows by position."
+    texts(read.notes[-1])
 
 
 def test_predictions_give_their_scores_their_outcomes_and_their_clusters():
@@ -123,11 +121,11 @@ def test_the_label_that_passes_is_not_a_word_of_the_judge(labels, positive, answ
         np.testing.assert_array_equal(rows(judged, gold, positive=positive).score, scores)
 
 
-def test_ratings_need_their_scale():
+def test_ratings_need_their_scale(texts):
     rated = JUDGED.assign(judge_score=[5, 1, 4, 2])
     assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
     np.testing.assert_allclose(rows(rated, scale=(1, 5)).score, [1, 0, 0.75, 0.25])
-    with pytest.raises(ValueError, match="low < high and be finite, got 5 and 1"):
+    with texts.raises(ValueError):
         Columns(scale=(5, 1))
     with pytest.raises(ValueError, match="got 0 and inf"):
         Columns(scale=(0, float("inf")))
@@ -167,10 +165,10 @@ def test_several_columns_that_may_be_the_score_are_asked():
         assert tuple(read) == names
 
 
-def test_rows_that_the_judge_did_not_score_are_left_out_and_counted():
+def test_rows_that_the_judge_did_not_score_are_left_out_and_counted(texts):
     read = rows(JUDGED.assign(judge_score=[None, 0.2, None, 0.4]))
     np.testing.assert_array_equal(read.outcome, [np.nan, 0])
-    assert read.notes[-1] == "2 rows of 4 are left out: score missing (2)."
+    texts(read.notes[-1])
     assert list(read.columns["id"]) == ["b", "d"]
 
 
@@ -179,26 +177,18 @@ def test_a_blank_label_is_no_label():
     np.testing.assert_array_equal(rows(gold=gold).outcome, [1, np.nan, np.nan, np.nan])
 
 
-def test_what_does_not_match_is_refused():
-    assert "1 of 2 gold labels has an id that is not among the judged rows, such as `z`" in refused(
-        "unmatched", gold=GOLD.assign(id=["d", "z"])
-    )
-    assert "`a` is in more than one of the gold labels" in refused(
-        "repeated-id", gold=GOLD.assign(id=["a", "a"]), row_id="id"
-    )
-    assert "`a` is in more than one of the judged rows" in refused(
-        "repeated-id", JUDGED.assign(id=["a", "a", "b", "c"]), row_id="id"
-    )
-    assert "2 gold labels cannot be matched to 4 judged rows by position" in refused(
-        "unmatched", gold=GOLD.drop(columns="id")
-    )
-    assert "2 gold labels cannot be matched to 4" in refused("unmatched", gold=[1, 0])
-    assert "Row 2 of the gold labels has no `id`" in refused(
-        "no-id", gold=pd.DataFrame({"id": ["a", None], "gold": [1, 0]}), row_id="id"
+def test_what_does_not_match_is_refused(texts):
+    texts.shown(refused("unmatched", gold=GOLD.assign(id=["d", "z"])))
+    texts.shown(refused("repeated-id", gold=GOLD.assign(id=["a", "a"]), row_id="id"))
+    texts.shown(refused("repeated-id", JUDGED.assign(id=["a", "a", "b", "c"]), row_id="id"))
+    texts.shown(refused("unmatched", gold=GOLD.drop(columns="id")))
+    texts.shown(refused("unmatched", gold=[1, 0]))
+    texts.shown(
+        refused("no-id", gold=pd.DataFrame({"id": ["a", None], "gold": [1, 0]}), row_id="id")
     )
 
 
-def test_ids_that_repeat_are_not_matched_by_position():
+def test_ids_that_repeat_are_not_matched_by_position(texts):
     judged = pd.concat([JUDGED, JUDGED]).assign(epoch=[1] * 4 + [2] * 4)
     gold = pd.DataFrame({"id": [*"abcd"] * 2, "label": [1, 0, 1, 0] * 2, "epoch": judged["epoch"]})
     # The rows of the labels are in another order, which ids without an epoch do not show.
@@ -206,15 +196,14 @@ def test_ids_that_repeat_are_not_matched_by_position():
     read = rows(judged, gold)
     np.testing.assert_array_equal(read.outcome, [1, 0, 1, 0] * 2)
     text = refused("repeated-id", judged, gold.drop(columns="epoch"))
-    assert "The id `a` is in more than one of the judged rows (column `id`)" in text
-    assert "Give the gold labels the column `epoch` as well." in text
+    texts.shown(text)
     plain = judged.drop(columns="epoch")
-    assert "(`row_id`), or the column of the model" in refused("repeated-id", plain, gold)
+    texts.shown(refused("repeated-id", plain, gold))
     assert "`id`" in refused("repeated-id", plain, gold.iloc[:3])
     np.testing.assert_array_equal(rows(plain, gold[["label"]]).outcome, gold["label"])
     named = judged.assign(model=["m"] * 4 + ["n"] * 4)
     lacking = refused("repeated-id", named, gold.drop(columns="epoch"), model="model")
-    assert "Give the gold labels the column `model` as well." in lacking
+    texts.shown(lacking)
 
 
 def test_the_id_that_differs_from_row_to_row_is_the_one_that_matches():
@@ -223,9 +212,9 @@ def test_the_id_that_differs_from_row_to_row_is_the_one_that_matches():
     np.testing.assert_array_equal(rows(judged, gold).outcome, [1, np.nan, np.nan, 0])
 
 
-def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
-    assert "`nil` is not in the table" in refused("no-column", score="nil")
-    assert "`nil` is not in the gold labels" in refused("no-column", outcome="nil")
+def test_columns_that_do_not_exist_or_are_not_clear_are_refused(texts):
+    texts.shown(refused("no-column", score="nil"))
+    texts.shown(refused("no-column", outcome="nil"))
     refused("no-score", JUDGED[["id", "answer"]])
     refused(
         "no-outcome", gold=GOLD.assign(note="x", human_label=0).rename(columns={"human_label": "q"})
@@ -235,12 +224,10 @@ def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
     refused("missing", JUDGED.assign(judge_score=np.nan))
 
 
-def test_a_column_of_weights_is_said_not_to_be_used():
+def test_a_column_of_weights_is_said_not_to_be_used(texts):
     frame = pd.DataFrame({"score": [0.2, 0.7], "gold": [0, 1], "weight": [1.0, 2.0]})
     (rows,) = read_judged(frame, None, Columns()).rows.values()
-    assert rows.notes[-1] == (
-        "Weights are not supported: `weight` is not used, and each row counts once."
-    )
+    texts(rows.notes[-1])
     (named,) = read_judged(frame, None, Columns(group="weight")).rows.values()
     assert "Weights" not in " ".join(named.notes)
 
@@ -262,20 +249,20 @@ def test_several_judges_and_several_models():
     ]
 
 
-def test_rows_without_a_model_are_left_out_and_counted():
+def test_rows_without_a_model_are_left_out_and_counted(texts):
     judged = JUDGED.assign(model=["m", " ", "m", None])
     (read,) = read_judged(judged, GOLD, Columns(model="model")).rows.values()
     assert list(read.columns["id"]) == ["a", "c"]
-    assert read.notes[-1] == "2 rows without a model left out."
+    texts(read.notes[-1])
     refused("model-column", judged.assign(model=None), GOLD, model="model")
 
 
-def test_a_model_without_scores_does_not_hide_the_others():
+def test_a_model_without_scores_does_not_hide_the_others(texts):
     judged = JUDGED.assign(model=["m", "m", "n", "n"], judge_score=[0.9, 0.2, None, None])
     parts = read_judged(judged, GOLD, Columns(model="model"))
     assert list(parts.rows) == ["m"]
     assert list(parts.failures) == ["n"]
-    assert "`judge_score` is missing in all rows" in parts.failures["n"]
+    texts.shown(parts.failures["n"])
 
 
 def test_a_row_without_a_cluster_is_one_by_itself():
@@ -324,7 +311,7 @@ def test_the_verdict_of_a_judge_is_no_gold_label():
     np.testing.assert_array_equal(rows(run, labels).outcome, labels)
 
 
-def test_epochs_of_a_log_are_clusters():
+def test_epochs_of_a_log_are_clusters(texts):
     samples = [
         stated(number, 0.5 + number / 100, "CI"[(number + epoch) % 2], epoch=epoch)
         for number in range(40)
@@ -343,7 +330,7 @@ def test_epochs_of_a_log_are_clusters():
     assert list(labelled.columns["epoch"][labelled.labelled]) == [1, 2]
     assert list(labelled.outcome[labelled.labelled]) == [0, 1]
     text = refused("repeated-id", inspect_json(samples), gold.iloc[:1].drop(columns="epoch"))
-    assert "Give the gold labels the column `epoch` as well." in text
+    texts.shown(text)
 
 
 def test_rows_to_label_next_of_a_log_hide_the_verdict_of_the_judge():

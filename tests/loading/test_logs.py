@@ -199,12 +199,13 @@ def test_several_logs_are_models_and_tasks():
     assert len(set(together.group.tolist())) == 10
 
 
-def test_logs_and_tables_are_not_mixed():
-    with pytest.raises(InputError, match="Some of these files are evaluation logs"):
+def test_logs_and_tables_are_not_mixed(texts):
+    with texts.raises(InputError) as caught:
         calib.load_models([inspect_json(SAMPLES), b"y,p\n0,0.2\n1,0.7\n"])
+    assert caught.value.problems[0].code == "logs-and-tables"
 
 
-def test_mixed_scales_are_asked_about():
+def test_mixed_scales_are_asked_about(texts):
     def log(model, confidences):
         samples = [stated(k, c, "CI"[k % 2]) for k, c in enumerate(confidences)]
         return inspect_json(samples, eval={"task": "t", "model": model})
@@ -218,8 +219,9 @@ def test_mixed_scales_are_asked_about():
     assert models["a"].scores.tolist() == [0.2, 0.5, 1.0, 0.4]
     assert models["b"].scores.tolist() == [0.01, 0.6, 0.95, 0.7]
     # One scale everywhere is the question of any other table.
-    with pytest.raises(InputError, match="look like percentages"):
+    with texts.raises(InputError) as caught:
         calib.load(files[1])
+    assert caught.value.problems[0].code == "percent"
     assert calib.load(files[1], transform="percent").scores.max() == 0.95
 
 
@@ -238,7 +240,7 @@ def test_plain_json_records_are_a_table(listed):
 
 
 @pytest.mark.parametrize("as_csv", [False, True])
-def test_mixed_scales_of_plain_rows_are_not_divided_without_a_question(as_csv):
+def test_mixed_scales_of_plain_rows_are_not_divided_without_a_question(as_csv, texts):
     confidence = [0.2, 0.5, 0.9, 0.7, 20, 50, 90, 70]
     values = [{"confidence": c, "correct": k % 2} for k, c in enumerate(confidence)]
     data = pd.DataFrame(values).to_csv(index=False).encode() if as_csv else lines(*values)
@@ -246,7 +248,7 @@ def test_mixed_scales_of_plain_rows_are_not_divided_without_a_question(as_csv):
     assert problem.code == "mixed-scales"
     assert problem.repair is None
     assert "4 values between 0 and 1" in problem.sentence
-    assert "divide only the others by 100 in the file" in problem.sentence
+    texts.shown(problem.sentence, "each case")
     # Numbers such as 0.5 can be percentages too.
     assert calib.load(data, **problem.choices[0].arguments).scores.min() == 0.002
 
@@ -326,14 +328,15 @@ def test_the_rows_of_real_logs():
 
 
 @rare
-def test_a_file_in_a_separate_process_gives_the_same_rows():
+def test_a_file_in_a_separate_process_gives_the_same_rows(texts):
     data, several = archive(members(SAMPLES)), stated(1, 0.9)
     several["scores"]["other"] = {"value": "I"}
     unclear = archive(members([several]))
     with FileReader() as reader:
         table = reader.read(data, "run.eval")
-        with pytest.raises(InputError, match="scored in several ways"):
+        with texts.raises(InputError) as caught:
             reader.read(unclear, "run.eval")
+        assert caught.value.problems[0].code == "which-scorer"
     expected = read(data, "run.eval")
     assert (table.log, table.judged) == (expected.log, expected.judged)
     assert table.frame.astype(str).equals(expected.frame.astype(str))

@@ -99,7 +99,7 @@ def test_a_file_copied_into_itself_is_a_warning(rows: pd.DataFrame, times: int) 
     assert copied(several)
     # The remark is also shown in Python and in reports.
     (remark,) = load(several).remarks
-    assert remark.startswith(f"{(times - 1) * N:,} of {times * N:,} rows are copies")
+    assert all(fact in remark for fact in (f"{(times - 1) * N:,}", f"{times * N:,}"))
     assert remark in analyze(load(several), {"methods": ()}).warnings
 
 
