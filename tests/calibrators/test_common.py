@@ -265,9 +265,9 @@ def test_predict_refuses_what_it_cannot_map(key, fitted, texts):
 
 
 @every_fitted
-def test_a_failed_fit_leaves_no_calibrator(key, data):
+def test_a_failed_fit_leaves_no_calibrator(key, data, texts):
     method = made(key).fit(*data)
-    with pytest.raises(ValueError, match="needs rows of both classes"):
+    with texts.raises(ValueError):
         method.fit([0.2, 0.4], [1, 1])
     assert vars(method) == vars(made(key))
     for use in (lambda: method.predict([0.5]), method.formula, method.to_map):
@@ -275,14 +275,14 @@ def test_a_failed_fit_leaves_no_calibrator(key, data):
             use()
 
 
-def test_missing_groups_are_rows_by_themselves(data):
+def test_missing_groups_are_rows_by_themselves(data, texts):
     scores, y = data[0][:60], data[1][:60]
     groups = np.arange(60) // 3
     named = [None if i < 9 else ("site", group) for i, group in enumerate(groups)]
     groups[:9] = np.arange(100, 109)
     by_name, by_number = (made("platt").fit(scores, y, groups=of) for of in (named, groups))
     assert by_name.formula() == by_number.formula()
-    with pytest.raises(ValueError, match="groups must have one value per row, 60, got 59"):
+    with texts.raises(ValueError):
         made("platt").fit(scores, y, groups=groups[1:])
 
 

@@ -58,7 +58,7 @@ def test_the_threshold_is_that_of_the_fixed_sequence(digits):
     assert score[score < made.threshold].max() < made.threshold < lowest
 
 
-def test_two_sides_are_each_tested_at_half_of_the_level():
+def test_two_sides_are_each_tested_at_half_of_the_level(texts):
     rows = two_sided()
     made = certify(rows, 0.1, sides="both")
     assert 0.9**35 > 0.025 > 0.9**36
@@ -72,11 +72,10 @@ def test_two_sides_are_each_tested_at_half_of_the_level():
     assert made.share == (above | below).mean()
     assert made.below.n_errors == rows.outcome[below].sum()
     assert made.sentence.startswith(f"Accept above {100 * made.threshold:.15g}%, reject below")
-    assert "look at the rest" in made.sentence
-    assert "at most 10% errors on each side, with 95% confidence" in made.sentence
+    texts.shown(made.sentence)
 
 
-def test_no_row_is_both_accepted_and_rejected():
+def test_no_row_is_both_accepted_and_rejected(texts):
     """Each side alone could decide more than half of separated rows."""
     rng = np.random.default_rng(0)
     outcome = np.repeat([0, 1], 500)
@@ -86,15 +85,15 @@ def test_no_row_is_both_accepted_and_rejected():
     assert made.threshold == made.lower_threshold == 0.5
     assert (made.above.n_rows, made.below.n_rows) == (500, 500)
     assert (made.above.n_errors, made.below.n_errors, made.share) == (0, 0, 1.0)
-    assert "nobody needs to look" in made.sentence
+    texts.shown(made.sentence)
 
 
-def test_too_few_rows_say_how_many_are_needed():
+def test_too_few_rows_say_how_many_are_needed(texts):
     made = certify(Predictions.from_arrays(np.ones(31), np.full(31, 0.9)))
-    assert made.sentence == "59 rows without an error are needed; there are 31."
+    texts(made.sentence)
     assert (made.threshold, made.share, made.rows_needed) == (None, 0.0, 59)
     one = certify(Predictions.from_arrays([1], [0.9]))
-    assert one.sentence == "59 rows without an error are needed; there is 1."
+    texts(one.sentence)
 
 
 def test_too_many_errors_say_how_many_there_may_be():
@@ -105,11 +104,7 @@ def test_too_many_errors_say_how_many_there_may_be():
     for test, level in ((early, 0.04), (late, 0.01)):
         passes = binom.cdf(test.most_errors + np.arange(2), test.n_rows, 0.05) <= level
         assert list(passes) == [True, False]
-    assert made.sentence == (
-        "No threshold is certified for at most 5% errors with 95% confidence: of the 177 rows with "
-        f"the highest scores {early.n_errors} are errors (at most 3 may be), and of the 500 rows "
-        f"with the highest scores {late.n_errors} are errors (at most 13 may be)."
-    )
+    assert all(fact in made.sentence for fact in (str(early.n_errors), str(late.n_errors)))
 
 
 def test_half_of_the_rows_may_pass_where_the_surest_rows_do_not():
@@ -123,20 +118,18 @@ def test_half_of_the_rows_may_pass_where_the_surest_rows_do_not():
     assert (made.share, made.above.first_rows) == (1.0, 500)
 
 
-def test_59_rows_of_one_score_and_outcome_are_all_decided():
+def test_59_rows_of_one_score_and_outcome_are_all_decided(texts):
     made = certify(Predictions.from_arrays(np.ones(59), np.full(59, 0.9)))
     assert (made.threshold, made.share) == (0.0, 1.0)
-    assert made.sentence == (
-        "Nobody needs to look: all 59 rows, at most 5% errors, with 95% confidence."
-    )
+    texts(made.sentence)
     assert certify(Predictions.from_arrays(np.ones(58), np.full(58, 0.9))).threshold is None
 
 
 def test_the_sentence_has_the_threshold_the_share_and_both_limits():
     made = certify(confidences(5000), 0.1, 0.9)
-    assert made.sentence == (
-        f"Above {100 * made.threshold:.15g}% nobody needs to look: {100 * made.share:.0f}% of the "
-        "rows, at most 10% errors, with 90% confidence."
+    assert all(
+        fact in made.sentence
+        for fact in (f"{100 * made.threshold:.15g}%", f"{100 * made.share:.0f}%")
     )
 
 
@@ -151,7 +144,7 @@ def test_the_order_of_the_rows_does_not_matter():
     np.testing.assert_array_equal(one.frame(), other.frame())
 
 
-def test_of_clusters_one_row_each_is_tested():
+def test_of_clusters_one_row_each_is_tested(texts):
     """Five equal rows are as much evidence as one."""
     alone = confidences(400)
     repeated = Predictions.from_arrays(
@@ -160,7 +153,7 @@ def test_of_clusters_one_row_each_is_tested():
     made, expected = certify(repeated, 0.1), certify(alone, 0.1)
     assert made.sentence == expected.sentence
     assert made.n_rows == 400
-    assert made.tested_on.startswith("Tested on the uncalibrated scores of 400 of 2,000 rows, one")
+    texts.shown(made.tested_on)
 
 
 def test_which_row_of_a_cluster_is_tested_follows_from_the_seed():
@@ -170,19 +163,19 @@ def test_which_row_of_a_cluster_is_tested_follows_from_the_seed():
     assert not frames[0].equals(frames[2])
 
 
-def test_unequal_weights_are_refused_and_equal_ones_are_not():
-    with pytest.raises(ValueError, match="must have equal weights, because a certificate counts"):
+def test_unequal_weights_are_refused_and_equal_ones_are_not(texts):
+    with texts.raises(ValueError):
         certify(confidences(sample_weight=np.arange(1.0, 1001.0)))
     halves = confidences(sample_weight=np.full(1000, 0.3))
     assert certify(halves, 0.1).sentence == certify(confidences(), 0.1).sentence
 
 
-def test_of_named_test_rows_only_these_are_tested():
+def test_of_named_test_rows_only_these_are_tested(texts):
     rows = confidences(2000, test=np.arange(2000) >= 1000)
     made = certify(rows, 0.1)
     alone = Predictions.from_arrays(rows.outcome[1000:], rows.scores[1000:])
     assert made.sentence == certify(alone, 0.1).sentence
-    assert made.tested_on == "Tested on the uncalibrated scores of 1,000 test rows."
+    texts(made.tested_on)
 
 
 def test_counts_give_the_certificate_of_their_rows():
@@ -251,20 +244,17 @@ def test_wrong_arguments_are_refused(wrong, message):
         certify(confidences(50), **wrong)
 
 
-def test_no_test_rows_are_refused():
+def test_no_test_rows_are_refused(texts):
     rows = confidences(50).view()
-    with pytest.raises(ValueError, match="There must be rows to test, got none"):
+    with texts.raises(ValueError):
         certify_rows(rows.rows(np.zeros(50, dtype=bool)), 0.05, 0.95)
 
 
-def test_rare_positives_are_all_rejected_whatever_their_scores():
+def test_rare_positives_are_all_rejected_whatever_their_scores(texts):
     rng = np.random.default_rng(0)
     rows = Predictions.from_arrays(rng.random(2000) < 0.005, rng.random(2000))
     made = certify(rows, sides="both")
     assert made.decides_all_alike
-    assert made.sentence == (
-        "Nobody needs to look: all 2,000 rows can be rejected, at most 5% errors, with 95% "
-        "confidence."
-    )
+    texts(made.sentence)
     assert (made.threshold, made.lower_threshold, made.share) == (None, 1.0, 1.0)
     assert not certify(two_sided(), 0.1, sides="both").decides_all_alike

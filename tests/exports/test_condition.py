@@ -85,9 +85,9 @@ def test_javascript_calibrates_only_the_rows_of_the_condition(fitted, rows, tmp_
     np.testing.assert_allclose(json.loads(run.stdout), expected, rtol=1e-12)
 
 
-def test_a_form_without_code_refuses_a_condition(fitted):
+def test_a_form_without_code_refuses_a_condition(fitted, texts):
     for suffix in (".json", ".onnx"):
-        with pytest.raises(ExportError, match="has no place for a condition"):
+        with texts.raises(ExportError):
             offer(fitted, suffix, condition=WHERE)
 
 

@@ -85,12 +85,12 @@ def test_a_report_from_counts_and_its_counts_know_the_conversion(tmp_path):
     assert again.analysis.data.origin == again.evidence.cells.origin == counts.origin
 
 
-def test_a_conversion_of_rows_is_refused_for_a_single_score():
+def test_a_conversion_of_rows_is_refused_for_a_single_score(texts):
     p, y = drawn()
     rows = pd.DataFrame({"y": y, "p_0": -p, "p_1": p, "p_2": 0.0})
     scores = ["p_0", "p_1", "p_2"]
     counts = calib.scan(rows, outcome="y", score=scores, transform="softmax", view="class:1")
     analysis = calib.analyze(counts, FITTED)
     fitted = analysis.held_out.calibrators["beta"]
-    with pytest.raises(ExportError, match="transform='softmax', which needs the scores of all"):
+    with texts.raises(ExportError):
         describe(fitted, analysis=analysis)

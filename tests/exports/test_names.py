@@ -198,8 +198,8 @@ def test_a_plain_name_has_the_case_that_the_dialect_gives_it(dialect, plain, upp
 @pytest.mark.parametrize("name", [
     "", ".", "a.", ".a", "a..b", 'a"b', '"a"b', '"a', "a.b.c.d", "`a`", "[dbo].[t]",
 ])  # fmt: skip
-def test_a_table_name_that_can_be_read_in_two_ways_is_refused(name):
-    with pytest.raises(ValueError, match=r"^table must be"):
+def test_a_table_name_that_can_be_read_in_two_ways_is_refused(name, texts):
+    with texts.raises(ValueError):
         table_of(name, "duckdb")
 
 
@@ -261,7 +261,9 @@ def bare(text: str, name: str) -> str:
     ("duckdb", "p", True), ("postgres", "p", True),
     ("duckdb", "order", False), ("postgres", "user", False), ("trino", "end", False),
 ])  # fmt: skip
-def test_a_file_of_an_earlier_version_passes_if_it_runs(dialect, name, passes, platt, tmp_path):
+def test_a_file_of_an_earlier_version_passes_if_it_runs(
+    dialect, name, passes, platt, tmp_path, texts
+):
     path = export(platt, tmp_path / "map.sql", dialect, columns=[name])
     before, last = path.read_text().split("-- calib-file", 1)
     assert bare(before, name) != before
@@ -269,7 +271,7 @@ def test_a_file_of_an_earlier_version_passes_if_it_runs(dialect, name, passes, p
     if passes:
         assert verify(path).deviation <= 1e-12
     else:
-        with pytest.raises(ExportError, match=r"^Line \d was changed"):
+        with texts.raises(ExportError):
             verify(path)
 
 

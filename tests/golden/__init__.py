@@ -25,7 +25,7 @@ LIKENESS = 0.4
 SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 # Folders, ids of saved reports and the day differ from run to run, and lists of a registry grow.
 CHANGING = {
-    "TEMPORARY/": r"/[^\s`'\"]*(?:pytest-of-|calib-pg-)[^\s`'\"/]*/?(?:[^\s`'\"]*/)?",
+    "TEMPORARY/": r"/[^\s`'\"]*(?:pytest-of-|calib-(?:pg|disk)-)[^\s`'\"/]*/?(?:[^\s`'\"]*/)?",
     "'ID'": r"'[\w-]{22}'",
     "DAY": r"\b\d{4}-\d\d-\d\d\b",
     "among ..., got": r"among (?:\w+, ){5,}\w+, got",

@@ -150,11 +150,11 @@ def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
     assert not comparison.held_out.failures
 
 
-def test_one_class_without_rows_is_told_in_the_singular(problem):
+def test_one_class_without_rows_is_told_in_the_singular(problem, texts):
     scores, label = problem
     rows = np.flatnonzero(label < 3)
     comparison = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
-    assert comparison.notes[0] == "Class 3 has no calibration rows, so it cannot be calibrated."
+    texts(comparison.notes[0])
 
 
 def test_binary_scores_are_two_classes():

@@ -77,15 +77,15 @@ OPPOSITE = {"high": 0.5, "low": -0.5}
 CHANGED = np.where(np.arange(200) < 120, 0.0, 0.5)
 
 
-def test_calibrated_scores_are_calm():
+def test_calibrated_scores_are_calm(texts):
     result = monitored(drawn(0.0), horizon=30, today=after(229))
     assert (result.state, result.since, result.advice) == ("calm", None, "leave")
-    assert result.sentence == "No evidence of miscalibration in 200 days (40,000 rows)."
+    texts(result.sentence)
     assert result.notes == ()
     assert result.n_immature == 0
 
 
-def test_a_change_raises_one_alarm_with_its_day():
+def test_a_change_raises_one_alarm_with_its_day(texts):
     result = monitored(drawn(CHANGED), horizon=30, today=after(229))
     assert result.state == "alarm"
     assert len(result.episodes) == 1
@@ -95,7 +95,7 @@ def test_a_change_raises_one_alarm_with_its_day():
     assert result.episode.raised == result.episode.day + pd.Timedelta(days=30)
     assert result.advice == "recalibrate"
     assert result.cost.low > 0.0
-    assert result.sentence.startswith("Miscalibrated since about ")
+    texts.shown(result.sentence)
     assert result.frame().equals(result.evidence)
 
 
@@ -154,7 +154,7 @@ def test_later_looks_change_no_earlier_evidence():
     assert_frame_equal(early[mature], late[mature.to_numpy()])
 
 
-def test_missing_and_late_outcomes_are_counted_and_not_used():
+def test_missing_and_late_outcomes_are_counted_and_not_used(texts):
     days = drawn(0.0)
     more = days.assign(positive=0.0, negative=0.0, missing=1.0).iloc[::8]
     late = days.assign(positive=0.0, negative=0.0, late=1.0).iloc[1::80]
@@ -163,10 +163,7 @@ def test_missing_and_late_outcomes_are_counted_and_not_used():
     np.testing.assert_allclose(result.evidence["mixture"], plain.evidence["mixture"], atol=1e-9)
     assert (result.n_missing, result.n_late, result.n_rows) == (5000, 500, 40_000)
     assert result.missing_share == pytest.approx(5500 / 45_500)
-    assert result.notes == (
-        "Missing outcomes 12.1%: the monitor assumes they are like the others.",
-        "500 outcomes arrived after the horizon of 30 days and are not used.",
-    )
+    texts("\n".join(result.notes))
 
 
 def test_a_recovery_closes_the_alarm():
@@ -179,45 +176,34 @@ def test_a_recovery_closes_the_alarm():
     assert after(100).date() <= episode.closed <= after(110).date()
 
 
-def test_days_and_rows_are_those_since_the_evidence_began_anew():
+def test_days_and_rows_are_those_since_the_evidence_began_anew(texts):
     shift = np.where((np.arange(200) >= 60) & (np.arange(200) < 100), 0.6, 0.0)
     recovered = monitored(drawn(shift), horizon=0, today=after(199))
     first = recovered.episodes[0].closed + pd.Timedelta(days=1)
     left = (after(199).date() - first).days + 1
     words = f"{first.day} {first:%B %Y}"
-    assert recovered.sentence == (
-        f"No evidence of miscalibration in {left} days since {words}, after a recovery "
-        f"({200 * left:,} rows)."
-    )
+    assert all(fact in recovered.sentence for fact in (str(left), f"{words}", f"{200 * left:,}"))
     assert recovered.ranges["rows"].sum() == recovered.n_rows == 200 * left
     renewed = monitored(drawn(shift), horizon=0, today=after(199), reset=[after(100)])
-    assert renewed.sentence == (
-        "No evidence of miscalibration in 100 days since 11 April 2025, with a new calibrator "
-        "(20,000 rows)."
-    )
+    texts(renewed.sentence)
     waiting = monitored(drawn(CHANGED), horizon=10, today=after(205), reset=[after(198)])
-    assert waiting.headline == (
-        "Too early to tell since 18 July 2025, with a new calibrator: 0 rows tested, 400 too young."
-    )
+    texts(waiting.headline)
     # A recovery on the last day leaves nothing that was tested.
     stopped = drawn(shift)
     stopped = stopped[stopped["day"] < pd.Timestamp(first)]
     assert monitored(stopped, horizon=0, today=after(199)).state == "too early"
 
 
-def test_the_other_lines_are_in_words():
+def test_the_other_lines_are_in_words(texts):
     result = monitored(drawn(CHANGED), horizon=0, today=after(199))
     table = result.evidence
     reached = table["day"][table["shiryaev_roberts"] >= math.log10(1095 / 0.05)].iloc[0]
     assert result.faster_reached == reached.date()
-    assert f"was reached on {reached.day} May 2025." in result.other_lines
+    assert str(reached.day) in result.other_lines
     assert result.ever_wrong
     calm = monitored(drawn(CHANGED), horizon=0, today=after(110))
     assert (calm.faster_reached, calm.ever_wrong) == (None, False)
-    assert calm.other_lines == (
-        "The threshold of the faster line (Shiryaev-Roberts, for 1,095 daily looks) was not "
-        "reached. The plain e-process gives no evidence that the scores were ever wrong."
-    )
+    texts(calm.other_lines)
     # A new calibrator has lines of its own.
     renewed = monitored(drawn(CHANGED), horizon=0, today=after(199), reset=[after(195)])
     assert renewed.faster_reached is None or renewed.faster_reached >= after(195).date()
@@ -227,7 +213,7 @@ def test_slices_that_are_wrong_in_opposite_ways_are_not_left():
     parts = [drawn(shift, seed=k, name=name) for k, (name, shift) in enumerate(OPPOSITE.items())]
     result = monitored(pd.concat(parts), horizon=0, today=after(199))
     assert (result.state, len(result.wrong_slices)) == ("calm", 2)
-    assert result.advice == f"look at slice {result.wrong_slices[0]}"
+    assert str(result.wrong_slices[0]) in result.advice
 
 
 def test_a_new_calibrator_closes_the_alarm_and_starts_anew():
@@ -249,13 +235,10 @@ def test_a_calibrator_without_mature_rows_is_too_early():
     assert math.isnan(result.cost.value)
 
 
-def test_few_rows_are_too_early():
+def test_few_rows_are_too_early(texts):
     result = monitored(drawn(0.0, 2, 10), horizon=30, today=after(40))
     assert result.state == "too early"
-    assert result.sentence == (
-        "Too early to tell: 20 rows tested, 0 too young. "
-        "Rows are tested 30 days after the prediction."
-    )
+    texts(result.sentence)
 
 
 def test_nothing_is_too_early():
@@ -308,7 +291,7 @@ def test_slices_have_no_state_before_the_calibrator_in_use():
     assert result.periods_of("b")["last_day"].min() >= after(150)
 
 
-def test_too_many_slices_are_refused_before_memory_is_taken():
+def test_too_many_slices_are_refused_before_memory_is_taken(texts):
     rows = calib.Predictions.from_arrays(
         [0, 1] * 600,
         [0.3, 0.6] * 600,
@@ -317,16 +300,16 @@ def test_too_many_slices_are_refused_before_memory_is_taken():
             "who": [f"c{k}" for k in range(1200)],
         },
     )
-    with pytest.raises(ValueError, match="At most 500 slices can be tested, got 1,200 of `who`"):
+    with texts.raises(ValueError):
         calib.monitor(rows, time="day", slices="who")
 
 
-def test_one_wrong_slice_is_named():
+def test_one_wrong_slice_is_named(texts):
     parts = [drawn(CHANGED if k == 3 else 0.0, per_day=50, seed=k, name=f"s{k}") for k in range(8)]
     result = monitored(pd.concat(parts), horizon=0, today=after(199))
     assert result.wrong_slices == ("s3",)
-    assert result.advice == "look at slice s3"
-    assert "1 of 8 slices is miscalibrated, first `s3`" in result.sentence
+    texts(result.advice)
+    texts.shown(result.sentence)
     # Without an entry of all rows, the slices together are all rows.
     assert result.n_rows == 8 * 50 * 200
     total = pd.concat([*parts, *(part.assign(slice="") for part in parts)])
@@ -423,12 +406,12 @@ def test_rows_without_a_value_are_a_slice():
     assert result.n_rows == len(days)
 
 
-def test_counts_are_replayed_like_rows():
+def test_counts_are_replayed_like_rows(texts):
     counted = calib.aggregate(rows(time_name="day"))
     result = calib.monitor(counted, time="day", horizon=30)
     plain = calib.monitor(rows(), time="day", horizon=30)
     np.testing.assert_allclose(result.evidence["mixture"], plain.evidence["mixture"], atol=1e-9)
-    with pytest.raises(ValueError, match="slices need rows"):
+    with texts.raises(ValueError):
         calib.monitor(counted, time="day", slices="half")
 
 
@@ -473,15 +456,15 @@ def test_calibrated_clusters_raise_false_alarms_only_if_all_rows_count():
     assert alarms["all rows"] > 30
 
 
-def test_clusters_on_several_days_weights_and_columns_without_dates_are_refused():
+def test_clusters_on_several_days_weights_and_columns_without_dates_are_refused(texts):
     n = len(drawn(CHANGED))
-    with pytest.raises(ValueError, match="A cluster must be on one day, got 400 clusters"):
+    with texts.raises(ValueError):
         calib.monitor(rows(group=np.arange(n) % 400), time="day")
     with pytest.raises(ValueError, match="equal weights"):
         calib.monitor(rows(sample_weight=np.arange(1.0, n + 1)), time="day")
-    with pytest.raises(ValueError, match="must be a column of dates"):
+    with texts.raises(ValueError):
         calib.monitor(rows(), time="half")
-    with pytest.raises(ValueError, match="must be one of the columns"):
+    with texts.raises(ValueError):
         calib.monitor(rows(), time="week")
 
 

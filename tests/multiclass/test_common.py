@@ -206,7 +206,7 @@ def test_metrics_of_a_matrix_stay_in_the_range_that_they_declare():
 
 
 @pytest.mark.parametrize("name", matrix_metrics())
-def test_a_metric_of_a_matrix_takes_arrays_or_one_matrix(name, problem):
+def test_a_metric_of_a_matrix_takes_arrays_or_one_matrix(name, problem, texts):
     scores, labels = problem
     weight = np.random.default_rng(3).random(len(labels)) + 0.5
     facade = getattr(metrics, matrix_metrics()[name].key)
@@ -218,7 +218,7 @@ def test_a_metric_of_a_matrix_takes_arrays_or_one_matrix(name, problem):
         facade(ScoreCells.from_arrays([0, 1], [0.2, 0.7]))
     with pytest.raises(TypeError, match="ScoreCells"):
         metrics.ks_error(rows)
-    with pytest.raises(ValueError, match="one column per class"):
+    with texts.raises(ValueError, "each case"):
         facade([0, 1], [0.2, 0.7])
 
 

@@ -180,8 +180,8 @@ def test_a_judge_that_is_nearly_always_right_leaves_the_truth_in_the_interval(n_
     assert inside >= 0.94 * 500
 
 
-def test_fewer_than_three_labels_are_refused():
-    with pytest.raises(ValueError, match=r"At least 3 rows \(or clusters\) need a label, got 2"):
+def test_fewer_than_three_labels_are_refused(texts):
+    with texts.raises(ValueError):
         debiased_mean(np.linspace(0, 1, 9), labelled(np.ones(9), 2))
 
 

@@ -39,9 +39,9 @@ def test_every_dialect_parses_its_query_back(dialect: Dialect) -> None:
     assert [number for number in numbers if "." in number and "e" not in number] == []
 
 
-def test_the_command_line_knows_every_dialect() -> None:
+def test_the_command_line_knows_every_dialect(texts) -> None:
     assert get_args(Dialect) == DIALECTS
-    with pytest.raises(ValueError, match="dialect must be one of"):
+    with texts.raises(ValueError):
         calib.scan_sql("oracle", table="t", outcome="y", score="p")  # type: ignore[arg-type]
 
 
@@ -115,7 +115,7 @@ def test_hostile_names_stay_names() -> None:
 
 
 def test_the_commands_scan_print_and_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts
 ) -> None:
     rows = drawn().iloc[::40]
     rows.to_parquet(tmp_path / "rows.parquet")
@@ -136,4 +136,4 @@ def test_the_commands_scan_print_and_report(
         assert main(["check", str(tmp_path / name), "--max-ks", "1"]) == 0
     capsys.readouterr()
     assert main(["sql", "--dialect", "duckdb", "--table", "t", "--outcome", "y"]) == 2
-    assert "--score must name the column" in capsys.readouterr().err
+    texts.shown(capsys.readouterr().err)

@@ -259,7 +259,7 @@ def test_views_and_samples_are_those_of_the_rows_in_servers(
 
 @in_connect
 def test_a_server_of_spark_connect_that_is_killed_is_told(
-    cluster: spark.Cluster, folder: Path
+    cluster: spark.Cluster, folder: Path, texts
 ) -> None:
     from pyspark.sql.connect.session import SparkSession
 

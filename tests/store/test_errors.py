@@ -144,7 +144,7 @@ def test_a_read_only_folder_without_reports(other_processes):
             "except StoreError as error: print(error)"
         )
         printed = other_processes("nobody", code)
-        assert f"{folder}/reports.db cannot be written to. Allow" in printed
+        assert f"{folder}/reports.db" in printed
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)

@@ -101,25 +101,25 @@ def test_the_horizon_and_the_columns_stay(store, texts):
     add(store, counts(0.1), "a", columns={"score": "p"})
     assert store.monitors.settings("churn") == (30, {"score": "p"})
     assert store.monitors.settings("other") is None
-    with pytest.raises(StoreError, match="has a horizon of 30 days, got 7"):
+    with texts.raises(StoreError, "each case"):
         add(store, counts(0.2), "b", horizon=7)
-    with pytest.raises(StoreError, match='has "p" as its score, got "q"'):
+    with texts.raises(StoreError, "each case, 2"):
         add(store, counts(0.2), "b", columns={"score": "q"})
     assert positives(store) == 1
-    with pytest.raises(StoreError, match="There is no monitor 'other'"):
+    with texts.raises(StoreError, "each case, 3"):
         store.monitors.open("other")
     with pytest.raises(StoreError, match="must have 1 to 60 characters"):
         store.monitors.open(" ")
 
 
-def test_a_monitor_is_removed_with_its_counts(store):
+def test_a_monitor_is_removed_with_its_counts(store, texts):
     add(store, counts(0.1), "a")
     assert store.monitors.names() == ("churn",)
     store.monitors.remove("churn", by="Grace")
     assert store.monitors.names() == ()
     assert store.changes()[0].change == "monitor removed"
     assert add(store, counts(0.1), "a") is None
-    with pytest.raises(StoreError, match="There is no monitor"):
+    with texts.raises(StoreError, "each case"):
         store.monitors.remove("other", by="Grace")
 
 
@@ -229,14 +229,14 @@ def test_any_name_is_a_name(store, name):
     assert store.monitors.names() == ("other",)
 
 
-def test_damaged_counts_are_a_sentence(store):
+def test_damaged_counts_are_a_sentence(store, texts):
     add(store, counts(0.1), "a")
     with store._engine.begin() as connection:
         connection.execute(text("UPDATE calib_monitor_days SET content = :x"), {"x": b"\x00"})
-    with pytest.raises(StoreError, match=r"'churn' cannot be read: The counts of 2026-03-01 are"):
+    with texts.raises(StoreError, "each case"):
         store.monitors.open("churn")
     (problem,) = store.verify().problems
-    assert "'churn' cannot be read" in problem
+    texts.shown(problem)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +249,12 @@ def test_damaged_counts_are_a_sentence(store):
         "UPDATE calib_monitor_entries SET fingerprint = 'x'",
     ],
 )
-def test_a_damaged_monitor_is_a_sentence(store, damage):
+def test_a_damaged_monitor_is_a_sentence(store, damage, texts):
     add(store, counts(0.1), "a")
     store.monitors.add_calibrator("churn", date(2026, 4, 1), by="Ada")
     with store._engine.begin() as connection:
         connection.execute(text(damage))
-    with pytest.raises(StoreError, match=r"The monitor 'churn' (is damaged|cannot be read): "):
+    with texts.raises(StoreError):
         store.monitors.open("churn")
     assert len(store.verify().problems) == 1
 

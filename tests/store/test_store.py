@@ -201,14 +201,14 @@ def test_two_stores_on_one_database_show_the_same_reports(store, report, url):
         assert store.deletions() == other.deletions()
 
 
-def test_a_deleted_report_rests_and_can_be_restored(store, report):
+def test_a_deleted_report_rests_and_can_be_restored(store, report, texts):
     saved = store.save(report, tags=["q1"], owner="ada@example.org")
     store.delete(saved, by="ada@example.org")
     assert store.list() == store.tags() == store.authors() == ()
     assert store.count() == 0
     (line,) = store.resting()
     assert (line.report_id, line.title, line.deleted_by) == (saved, "March", "ada@example.org")
-    with pytest.raises(StoreError, match="It can still be restored"):
+    with texts.raises(StoreError, "each case"):
         store.open(saved)
     with pytest.raises(StoreError, match="was deleted"):
         store.delete(saved, by="Bob")
@@ -221,9 +221,9 @@ def test_a_deleted_report_rests_and_can_be_restored(store, report):
         ("deleted", "ada@example.org"),
         ("saved", "ada@example.org"),
     ]
-    with pytest.raises(StoreError, match="no saved report"):
+    with texts.raises(StoreError, "each case, 2"):
         store.restore("nothing", by="Grace")
-    with pytest.raises(StoreError, match=f"The report '{saved}' is not deleted"):
+    with texts.raises(StoreError, "each case, 3"):
         store.restore(saved, by="Grace")
 
 
