@@ -44,13 +44,13 @@ def found_by_tests(folder) -> str:
     return f"tests: {calib.analyze(rows, {'methods': ('uncalibrated',)}).verdict.sentence}\n"
 
 
-def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path):
+def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path, texts):
     place = tmp_path / "found.xml"
     options = ("--method", "platt", "--max-ks", 1, "--junit", place)
     done = run("check", folder / "scores.csv", *options)
     analysis = calib.analyze(calib.load(folder / "scores.csv"), {"methods": ("platt",)})
     assert analysis.recommendation.method == "platt"
-    assert analysis.after_sentence.startswith("After Platt scaling: ")
+    texts.shown(analysis.after_sentence)
     assert done.err.endswith(f"tests: {analysis.after_sentence}\n")
     facts = {
         element.get("name"): element.get("value")
@@ -76,7 +76,7 @@ def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, meth
     ("limit", "metric"),
     [("max-ks", "ks_error"), ("max-ece", "ece_quantile"), ("max-log-loss", "log_loss")],
 )
-def test_a_maximum_is_exceeded_where_the_interval_begins(run, folder, method, limit, metric):
+def test_a_maximum_is_exceeded_where_the_interval_begins(run, folder, method, limit, metric, texts):
     estimate = method("uncalibrated").metrics[metric]
     assert 0.0 < estimate.low < estimate.value
     statuses, lines = [], []
@@ -85,10 +85,10 @@ def test_a_maximum_is_exceeded_where_the_interval_begins(run, folder, method, li
         statuses.append(done.status)
         lines.append(done.out)
     assert statuses == [1, 0, 0]
-    assert "is significantly above" in lines[0]
+    texts.shown(lines[0], "each case")
     assert "is above" in lines[1]
-    assert "but not significantly (Uncalibrated" in lines[1]
-    assert "is at most" in lines[2]
+    texts.shown(lines[1], "each case, 2")
+    texts.shown(lines[2], "each case, 3")
     assert all(f"(95% CI {estimate.low:.3g}"[:12] in line for line in lines)
 
 
@@ -104,7 +104,7 @@ def saved_report(path, shift, seed=0, n=2000, **settings):
     return analysis
 
 
-def test_a_significant_worsening_fails(run, tmp_path):
+def test_a_significant_worsening_fails(run, tmp_path, texts):
     march = saved_report(tmp_path / "march.json", 0.0, 0, methods=())
     worse = saved_report(tmp_path / "worse.json", 1.5, 1, methods=())
     saved_report(tmp_path / "same.json", 0.0, 2, methods=())
@@ -120,27 +120,23 @@ def test_a_significant_worsening_fails(run, tmp_path):
     assert f"95% CI {low:.4g} to " in done.out
     before, after = (one.uncalibrated.metrics["ks_error"] for one in (march, worse))
     assert after.low > before.high
-    assert "KS calibration error is significantly higher than in march.json" in done.out
+    texts.shown(done.out)
     cases = ElementTree.parse(junit).iter("testcase")
-    assert [case.get("name") for case in cases] == [
-        "Log loss not significantly above march.json",
-        "KS calibration error not significantly above march.json",
-    ]
+    texts("\n".join([case.get("name") for case in cases]))
     same = run("check", tmp_path / "same.csv", *options)
     assert same.status == 0
-    assert "Log loss is not significantly higher than in march.json (" in same.out
-    assert "they overlap, or the error is lower)" in same.out
+    texts.shown(same.out)
     # An improvement is no worsening.
     back = run("check", tmp_path / "march.csv", "--against", tmp_path / "worse.json")
     assert back.status == 0
 
 
-def test_reports_that_cannot_be_compared_are_refused(run, tmp_path):
+def test_reports_that_cannot_be_compared_are_refused(run, tmp_path, texts):
     saved_report(tmp_path / "march.json", 0.0, methods=())
     command = ("check", tmp_path / "march.csv", "--against")
     done = run(*command, tmp_path / "march.json")
     assert done.status == 0
-    assert "note: march.json is a report of the same rows" in done.err
+    texts.shown(done.err)
     for options, sentence in (
         (("--method", "platt"), "march.json has no scores of platt, only of uncalibrated."),
         (("--level", 0.9), "march.json has 95% intervals and this check 90% ones."),
@@ -160,13 +156,13 @@ def test_one_line_says_what_was_kept(run, folder, method, texts):
     assert done.status == 0
     assert done.err == READ_AS + found_by_tests(folder)
     value = method("uncalibrated").metrics["ks_error"].value
-    assert done.out.startswith(f"pass: KS calibration error {value:.6g} (95% CI ")
+    assert f"{value:.6g}" in done.out
     texts.shown(done.out)
     assert done.out.endswith(" (Uncalibrated, 600 rows)\n")
     assert done.out.count("\n") == 1
 
 
-def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
+def test_one_line_says_which_limits_broke_and_only_those(run, folder, method, texts):
     done = run(
         "check",
         folder / "scores.csv",
@@ -174,7 +170,7 @@ def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
     )
     assert done.status == 1
     assert done.err == READ_AS + found_by_tests(folder)
-    assert done.out.startswith("fail: KS calibration error ")
+    texts.shown(done.out)
     calibrated = re.findall(
         r"; a calibrated model with this many rows shows ([0-9.]+) on average", done.out
     )
@@ -259,7 +255,7 @@ def test_junit_that_cannot_be_written_is_told(run, folder, tmp_path):
     path = tmp_path / "none" / "out.xml"
     done = run("check", folder / "scores.csv", "--max-ks", "1", "--junit", path)
     assert (done.status, done.out) == (2, "")
-    assert f"{path} cannot be written: No such file or directory." in done.err
+    assert str(path) in done.err
 
 
 def test_a_check_needs_a_limit(run, folder, texts):
@@ -280,7 +276,7 @@ def answers(folder):
     return folder / "answers.csv"
 
 
-def test_a_certified_share_is_a_limit(run, answers, tmp_path):
+def test_a_certified_share_is_a_limit(run, answers, tmp_path, texts):
     expected = calib.certify(calib.load(answers), 0.1)
     command = ("check", answers, "--certify-error", 0.1)
     done = run(*command)
@@ -294,44 +290,44 @@ def test_a_certified_share_is_a_limit(run, answers, tmp_path):
     ]
     assert statuses == [0, 1]
     (case,) = ElementTree.parse(place).iter("testcase")
-    assert case.get("name").startswith("Certified share at least ")
+    texts.shown(case.get("name"))
     assert expected.sentence[:-1] in case.find("failure").get("message")
 
 
-def test_a_confidence_that_would_be_written_as_100_percent_is_refused(run, answers):
+def test_a_confidence_that_would_be_written_as_100_percent_is_refused(run, answers, texts):
     command = ("check", answers, "--certify-error", 0.1, "--certify-confidence", 1.0 - 1e-13)
     done = run(*command)
     assert done.status == 2
-    assert "confidence must fulfil 0 < confidence <= 0.999999, got 0.9999999999999." in done.err
+    texts.shown(done.err)
 
 
-def test_no_certified_threshold_fails(run, folder, answers):
+def test_no_certified_threshold_fails(run, folder, answers, texts):
     done = run("check", answers, "--certify-error", 0.001)
     assert done.status == 1
-    assert "rows without an error are needed; there are 1,000 (Uncalibrated" in done.out
+    texts.shown(done.out)
     both = run("check", answers, "--certify-error", 0.1, "--certify-sides", "both")
     expected = calib.certify(calib.load(answers), 0.1, sides="both")
     assert expected.sentence[:-1] in both.out
 
 
-def test_a_calibrator_is_certified_on_test_rows_only(run, folder, answers):
+def test_a_calibrator_is_certified_on_test_rows_only(run, folder, answers, texts):
     command = ("check", answers, "--method", "platt", "--certify-error", 0.1)
     done = run(*command)
     assert done.status == 2
-    assert "needs rows on which no calibrator was fitted, got out-of-fold scores" in done.err
+    texts.shown(done.err)
     tested = run(*command, "--test", folder / "others.csv")
     # An increasing calibrator decides the same rows as the uncalibrated scores.
     uncalibrated = calib.certify(calib.load(answers, test=folder / "others.csv"), 0.1)
     share = uncalibrated.sentence.split("look: ")[1][:-1]
     assert share in tested.out
-    assert "note: Tested on the Platt scaling scores of 1,000 test rows." in tested.err
+    texts.shown(tested.err)
 
 
-def test_wrong_shares_are_refused(run, answers):
+def test_wrong_shares_are_refused(run, answers, texts):
     for wrong in (0, 1, "x"):
         done = run("check", answers, "--certify-error", wrong)
         assert done.status == 2
-        assert "must be a share between 0 and 1" in done.err
+        texts.shown(done.err, "each case")
     done = run("check", answers, "--max-ks", 1, "--min-share", 0.5)
     assert done.status == 2
-    assert "--min-share is the share that --certify-error certifies" in done.err
+    texts.shown(done.err)

@@ -69,9 +69,7 @@ def test_repeats_are_noted_and_break_nothing(check):
     repeated = int(pd.concat([FRAME, FRAME[:9]]).duplicated().sum())
     done = check(text, "--strict", "--outcome", "y", "--score", "p")
     assert done.status == 0
-    assert done.err.splitlines()[1].startswith(
-        f"note: {repeated} rows equal an earlier row in all columns."
-    )
+    assert str(repeated) in done.err.splitlines()[1]
     assert done.out.count("\n") == 1
 
 
@@ -88,7 +86,8 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
         run("report", folder / "scores.parquet", *arguments, *methods, "-o", files[0]).status == 0
     )
     done = run("report", path, "--name", "scores.parquet", *methods, "-o", files[1])
-    assert (done.status, done.err) == (0, "outcome: y, score: p, positive: yes\n")
+    assert done.status == 0
+    texts(done.err, "words")
     one, other = (Report.open(file) for file in files)
     assert one.analysis.table().equals(other.analysis.table())
     assert other.parts.slices[0].gaps["platt"].names == one.parts.slices[0].gaps["platt"].names
@@ -106,7 +105,7 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
 
 
 @rare
-def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypatch):
+def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypatch, texts):
     monkeypatch.chdir(tmp_path)
     score = RNG.dirichlet(np.ones(3), 900)
     rows = pd.DataFrame(score, columns=["p_ant", "p_bee", "p_cow"]).assign(row=range(900))
@@ -118,7 +117,8 @@ def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypa
     options = ("--outcome", "y", *scores, "--methods", "temperature", "-o", "r.json")
     drawn = ("--sample", 300, "--sample-key", "row", "--sample-seed", 5)
     done = run("report", "parts", *drawn, *options)
-    assert (done.status, done.err) == (0, "outcome: y, score: p_ant, p_bee, p_cow\n")
+    assert done.status == 0
+    texts(done.err)
     report = Report.open("r.json")
     assert "These are 300 of 900 rows" in report.analysis.warnings[0]
     column = calib.scan_sample(

