@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from importlib.util import find_spec
@@ -335,8 +334,7 @@ def _check(monitors: Monitors, given: argparse.Namespace) -> int:
 
 
 def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
-    """The state of a monitor, for programs. Numbers that cannot be estimated are None."""
-    cost = {end: getattr(result.cost, end) for end in ("value", "low", "high")}
+    """The state of a monitor, for programs."""
     days = {name: getattr(result, name) for name in ("today", "since", "since_low", "since_high")}
     days["raised"] = result.episode.raised if result.episode else None
     days |= {"anew": result.anew, "faster_reached": result.faster_reached}
@@ -348,7 +346,6 @@ def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
         "anew_by": result.anew_by,
         "ever_wrong": result.ever_wrong,
         "wrong_slices": list(result.wrong_slices),
-        "cost": {end: value if math.isfinite(value) else None for end, value in cost.items()},
         "notes": [*result.notes, *monitor.notes],
     }
 

@@ -22,12 +22,6 @@ SLOPES = (0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 # Each row is (shift, slope). All bets have equal weights.
 BETS = np.array([*((shift, 1.0) for shift in SHIFTS), *((0.0, slope) for slope in SLOPES)])
 BETS.flags.writeable = False
-# The prior of a recalibration: its shift and its slope are normal around 0 and 1, with this
-# standard deviation. The first days are then hardly changed, and separated classes have a maximum.
-PRIOR_DEVIATION = 1.0
-MAX_NEWTON_STEPS = 30
-MAX_NEWTON_CHANGE = 1.0  # A full step from a poor start could leave the region of convergence.
-NEWTON_TOLERANCE = 1e-8
 
 
 def log_increments(
@@ -161,43 +155,6 @@ def e_benjamini_hochberg(log_evidence: FloatArray, alpha: float) -> BoolArray:
     if not len(enough):
         return np.zeros(len(log_evidence), dtype=np.bool_)
     return np.asarray(tested & (log_evidence >= ordered[enough[-1]]))
-
-
-def prequential_lines(z: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-    """Shift and slope on the log-odds that the days before each day suggest; shape (days + 1, 2).
-
-    `z` of shape (k,) are log-odds of score groups; counts have shape (days, k). Row t is fitted on
-    the first t days, so row 0 is (0, 1), which changes nothing, and the last row uses all days. It
-    maximises the likelihood times a normal prior around (0, 1) with standard deviation 1. All days
-    are fitted at once by Newton's method.
-    """
-    n_days = len(positive)
-    y, n = (np.concatenate([np.zeros((1, len(z))), np.cumsum(c, 0)]) for c in (positive, negative))
-    rows = y + n
-    line = np.tile([0.0, 1.0], (n_days + 1, 1))
-    prior = 1.0 / PRIOR_DEVIATION**2
-    for _ in range(MAX_NEWTON_STEPS):
-        eta = line[:, :1] + line[:, 1:] * z
-        expected = np.exp(log_expit(eta))
-        residual = y - rows * expected
-        spread = rows * expected * np.exp(log_expit(-eta))
-        gradient = np.stack([residual.sum(axis=1), residual @ z], axis=1)
-        gradient -= prior * (line - [0.0, 1.0])
-        a, b, c = spread.sum(axis=1) + prior, spread @ z, spread @ z**2 + prior
-        determinant = a * c - b * b
-        step = np.stack(
-            [
-                c * gradient[:, 0] - b * gradient[:, 1],
-                a * gradient[:, 1] - b * gradient[:, 0],
-            ],
-            axis=1,
-        )
-        step /= determinant[:, None]
-        size = np.abs(step).max(axis=1, keepdims=True)
-        line += step * np.minimum(1.0, MAX_NEWTON_CHANGE / np.maximum(size, NEWTON_TOLERANCE))
-        if size.max() < NEWTON_TOLERANCE:
-            break
-    return line
 
 
 # Scores are grouped by their log-odds, at the mean of each group. Groups of 0.05 change the log

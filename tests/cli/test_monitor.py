@@ -218,7 +218,6 @@ def test_a_check_writes_json_and_junit(run, churn, texts):
     assert made["n_rows"] == 18_000
     assert (made["anew"], made["anew_by"], made["ever_wrong"]) == (None, "", True)
     assert "2026-03-02" <= made["faster_reached"] <= "2026-03-05"
-    assert made["cost"]["low"] < made["cost"]["value"] < made["cost"]["high"]
     suite = ElementTree.parse(place).getroot()
     assert (suite.get("name"), suite.get("failures")) == ("calib monitor check", "1")
     (failure,) = suite.iter("failure")

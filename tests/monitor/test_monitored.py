@@ -1,4 +1,4 @@
-"""The rules of a monitor: maturity, alarms, episodes, slices, savings and words."""
+"""The rules of a monitor: maturity, alarms, episodes, slices and words."""
 
 import math
 from datetime import date
@@ -94,7 +94,6 @@ def test_a_change_raises_one_alarm_with_its_day(texts):
     assert abs((result.since - changed).days) <= 3
     assert result.episode.raised == result.episode.day + pd.Timedelta(days=30)
     assert result.advice == "recalibrate"
-    assert result.cost.low > 0.0
     texts.shown(result.sentence)
     assert result.frame().equals(result.evidence)
 
@@ -232,7 +231,6 @@ def test_a_calibrator_without_mature_rows_is_too_early():
     result = monitored(drawn(CHANGED), horizon=10, today=after(205), reset=[after(198)])
     assert result.state == "too early"
     assert result.episodes[0].closed_by == "new calibrator"
-    assert math.isnan(result.cost.value)
 
 
 def test_few_rows_are_too_early(texts):
@@ -246,7 +244,6 @@ def test_nothing_is_too_early():
     for days in (empty, drawn(0.0)):
         result = monitored(days, horizon=30, today="2024-12-31")
         assert (result.state, result.n_rows, len(result.periods)) == ("too early", 0, 0)
-        assert math.isnan(result.cost.value)
 
 
 def test_slices_have_the_tables_that_their_rows_alone_have():
@@ -338,17 +335,6 @@ def test_the_band_of_a_period_is_that_of_a_binomial_number():
     assert table["band_high"].tolist() == pytest.approx([0.3])
     assert table["difference"].tolist() == pytest.approx([0.4])
     assert table["outside"].tolist() == [True]
-
-
-def test_savings_are_those_of_the_fit_before_each_day():
-    # On the second day the fit has seen 100 rows of score 0.5, of which 80 were positive.
-    days = drawn(0.0, 2, 1).assign(score=0.5, positive=80.0, negative=20.0)
-    result = monitored(days, horizon=0, today=after(1))
-    shifts = np.linspace(0.0, 2.0, 200_001)
-    posterior = 80 * shifts - 100 * np.log1p(np.exp(shifts)) - shifts**2 / 2
-    shift = shifts[posterior.argmax()]
-    saved = 100 * math.log(2) + 80 * shift - 100 * math.log1p(math.exp(shift))
-    assert result.cost.value == pytest.approx(saved / 200, rel=1e-6)
 
 
 @pytest.mark.parametrize(

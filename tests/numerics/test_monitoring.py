@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from calib.numerics.monitoring import (
     BETS,
@@ -16,7 +15,6 @@ from calib.numerics.monitoring import (
     log_increments,
     log_recovery,
     most_likely_bet,
-    prequential_lines,
     shiryaev_roberts,
     start_weighted,
 )
@@ -170,29 +168,3 @@ def test_e_benjamini_hochberg_against_its_definition(log_evidence, alpha):
 def test_slices_without_days_are_not_tested():
     assert e_benjamini_hochberg(np.array([np.nan, 6.0]), 0.05).tolist() == [False, True]
     assert not e_benjamini_hochberg(np.full(3, np.nan), 0.05).any()
-
-
-def test_lines_are_the_posterior_modes_of_the_days_before():
-    rng = np.random.default_rng(6)
-    z = np.linspace(-4, 3, 20)
-    positive = rng.integers(0, 4, (8, 20)).astype(float)
-    negative = rng.integers(0, 9, (8, 20)).astype(float)
-    lines = prequential_lines(z, positive, negative)
-    assert lines[0].tolist() == [0.0, 1.0]
-    for t in (1, 4, 8):
-        y, n = positive[:t].sum(axis=0), negative[:t].sum(axis=0)
-
-        def loss(line, y=y, n=n):
-            eta = line[0] + line[1] * z
-            log_likelihood = y @ eta - (y + n) @ np.logaddexp(0, eta)
-            return (line[0] ** 2 + (line[1] - 1) ** 2) / 2 - log_likelihood
-
-        best = minimize(loss, [0.0, 1.0], tol=1e-12).x
-        np.testing.assert_allclose(lines[t], best, atol=1e-5)
-
-
-def test_lines_of_certain_scores_are_finite():
-    z = np.array([-36.0, 36.0])
-    lines = prequential_lines(z, np.array([[1000.0, 0.0]]), np.array([[0.0, 1000.0]]))
-    assert np.isfinite(lines).all()
-    assert lines[1, 1] < 0.0

@@ -10,19 +10,15 @@ from typing import Literal
 import pandas as pd
 
 from calib.analysis.monitor.episodes import Episode, Restart
-from calib.numerics.intervals import Estimate
 from calib.text import (
     count,
     day_words,
-    decimals,
     factor,
     percent,
     percents,
     plural,
     quoted,
-    signed,
     significant,
-    with_interval,
 )
 
 State = Literal["calm", "alarm", "too early"]
@@ -73,9 +69,6 @@ class Monitored:
         calibrator in use scored.
     slice_ranges : DataFrame
         The columns of `ranges`, and slice.
-    cost : Estimate
-        Log loss per row, in nats, that recalibrating would have saved since the change, or in the
-        last 90 tested days without an alarm; see `calib.analysis.monitor.savings`.
     anew : date or None
         The first day of the present evidence after a recovery or a new calibrator; None if it began
         with the first day.
@@ -105,7 +98,6 @@ class Monitored:
     slice_days: pd.DataFrame
     slice_periods: pd.DataFrame
     slice_ranges: pd.DataFrame
-    cost: Estimate
     anew: date | None
     anew_by: Restart
     n_rows: int
@@ -153,15 +145,14 @@ class Monitored:
     def advice(self) -> str:
         """What to do: "leave", "recalibrate" or "look at slice X".
 
-        Recalibrating is advised after an alarm, if it would have saved log loss. A slice with an
-        alarm is named instead if at most half of the slices with rows have one, or if recalibrating
-        all rows is not advised.
+        Recalibrating is advised after an alarm. A slice with an alarm is named instead if at most
+        half of the slices with rows have one, or if all rows together have none.
         """
         wrong = self.wrong_slices
-        gains = self.state == "alarm" and self.cost.value > 0.0
-        if wrong and (not gains or 2 * len(wrong) <= int((self.slices["rows"] > 0).sum())):
+        alarm = self.state == "alarm"
+        if wrong and (not alarm or 2 * len(wrong) <= int((self.slices["rows"] > 0).sum())):
             return f"look at slice {wrong[0]}"
-        return "recalibrate" if gains else "leave"
+        return "recalibrate" if alarm else "leave"
 
     @property
     def beginning(self) -> str:
@@ -240,7 +231,7 @@ class Monitored:
             return f"{self._stated()}{tested}. {self._otherwise()}".strip()
         low, high = day_words(self.episode.since_low), day_words(self.episode.since_high)
         when = self._stated() if low == high else f"{self._stated()} ({low} to {high})"
-        return " ".join([f"{when}: {self._means()}.", *self._of_slices(), *self._saved()])
+        return " ".join([f"{when}: {self._means()}.", *self._of_slices()])
 
     def _otherwise(self) -> str:
         """What follows the state without an alarm."""
@@ -271,16 +262,6 @@ class Monitored:
             f"{of_all} {are} miscalibrated, first {quoted(wrong[0])}: mean prediction {mean}, "
             f"observed {observed}."
         ]
-
-    def _saved(self) -> list[str]:
-        cost = self.cost
-        if not math.isfinite(cost.value):
-            return []
-        digits = decimals(cost)
-        if cost.value <= 0.0:
-            change = signed(-cost.value, digits)
-            return [f"Recalibrating would not have lowered the log loss ({change} nats per row)."]
-        return [f"Recalibrating would have saved {with_interval(cost, digits)} nats per row."]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ import pandas as pd
 from calib.analysis.monitor.days import Counts
 from calib.analysis.monitor.episodes import history
 from calib.analysis.monitor.result import Monitored
-from calib.analysis.monitor.savings import savings
 from calib.analysis.monitor.tables import (
     evidence_table,
     period_table,
@@ -27,8 +26,6 @@ from calib.analysis.monitor.tables import (
 )
 from calib.numerics.monitoring import DayLikelihood, day_likelihood, log_increments
 
-# Without an alarm, the savings are those of this many of the last tested days.
-CALM_DAYS = 90
 THREE_YEARS = 1095
 
 
@@ -116,7 +113,6 @@ def monitored(
     open_episode = past.episodes[-1] if past.episodes and past.episodes[-1].closed is None else None
     anew = counts.position(past.anew)
     since = anew if open_episode is None else counts.position(open_episode.since)
-    calm_from = max(anew, n - CALM_DAYS)
     tested, young = every.from_to(anew, n), every.from_to(max(anew, n), len(counts.days))
     early = too_early(tested)
     of_slices = slice_evidence(counts, past.start)
@@ -136,7 +132,6 @@ def monitored(
         slice_days=slice_day_table(counts, of_slices, past.start),
         slice_periods=slice_period_table(counts, of_slices, past.start, alpha),
         slice_ranges=slice_range_table(counts, since),
-        cost=savings(every, since if open_episode else calm_from, n),
         anew=past.anew,
         anew_by=past.anew_by,
         n_rows=int(tested.rows.sum()),

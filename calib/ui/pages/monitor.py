@@ -18,10 +18,7 @@ from calib.text import (
     count,
     day_words,
     days_between,
-    decimals,
     factor,
-    interval,
-    number,
     percent,
     percents,
     plain,
@@ -243,7 +240,7 @@ def slice_control(session: Session, result: Monitored) -> str:
 
 
 def section(result: Monitored, label: str) -> str:
-    """The finding and three numbers, as HTML."""
+    """The finding and two numbers, as HTML."""
     lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
     return (
         f'<section class="answer"><div><p><span class="pill">{escape(label)}</span></p>'
@@ -253,7 +250,7 @@ def section(result: Monitored, label: str) -> str:
 
 
 def tiles(result: Monitored) -> list[str]:
-    """State, since when, and cost."""
+    """State, and since when."""
     words, _ = STATE_WORDS[result.state]
     episode = result.episode
     if episode is None:
@@ -272,7 +269,6 @@ def tiles(result: Monitored) -> list[str]:
             when,
             "Most likely first day of the change, and its 95% likelihood interval.",
         ),
-        ("Cost now", *cost_words(result), "Log loss that recalibrating would have saved."),
     )
     return [
         f'<div title="{escape(about)}"><dt>{escape(name)}</dt><dd>{escape(value)}'
@@ -281,38 +277,18 @@ def tiles(result: Monitored) -> list[str]:
     ]
 
 
-def cost_words(result: Monitored) -> tuple[str, str]:
-    """What recalibrating would have saved, in a large and a small print."""
-    cost = result.cost
-    if result.state == "too early":
-        return NO_VALUE, "too few outcomes"
-    if not cost.value > 0.0:
-        return NO_VALUE, "recalibrating saves nothing"
-    digits = decimals(cost)
-    bounds = interval(cost, digits)
-    return number(cost.value, digits), f"nats per row{f', {bounds}' if bounds else ''}"
-
-
 def advice(result: Monitored) -> str:
-    """What to do, and what recalibrating would have gained, as Markdown."""
+    """What to do, as Markdown."""
     if result.state == "too early" and not result.wrong_slices:
         return TOO_EARLY
-    cost, digits = result.cost, decimals(result.cost)
-    when = "since the change" if result.episode is not None else "in the last 90 tested days"
-    saved = f"would have saved {number(cost.value, digits)} nats of log loss per row {when}."
-    if not cost.value > 0.0:
-        saved = "would not have lowered the log loss."
     if result.advice == "recalibrate":
-        return f"**Recalibrate**: it {saved}"
+        return "**Recalibrate** on the rows since the change."
     if result.advice == "leave":
-        return f"**Keep the scores.** Recalibrating {saved}"
+        return "**Keep the scores.**"
     row = result.slices[result.slices["slice"] == result.wrong_slices[0]].iloc[0]
     mean, observed = percents(row["mean_score"], row["observed"])
     # A quotation is code in Markdown, so nothing in it is read.
-    return (
-        f"**Look at slice {quoted(row['slice'])} first**: predicted {mean}, observed {observed}. "
-        f"Recalibrating {saved}"
-    )
+    return f"**Look at slice {quoted(row['slice'])} first**: predicted {mean}, observed {observed}."
 
 
 def ranges_table(result: Monitored, of: str) -> None:
