@@ -9,18 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
-from sqlalchemy.exc import DisconnectionError
 
 from calib.store.errors import StoreError
-
-# If a server answers `SELECT 1` later than this, the connection is lost and a new one is tried.
-MAX_PROBE_SECONDS = 1.5
 
 
 def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
     """An engine whose commits survive a killed process and a lost power supply.
 
-    It waits for others that write, or for a server that does not answer, for `patience` seconds.
+    It waits for others that write, or for a connection, for `patience` seconds.
     `read_only`: the SQLite file is in a place where nothing can be written, not even locks.
     """
     if url.get_backend_name() == "sqlite":
@@ -35,35 +31,17 @@ def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine
 
 
 def _postgresql(url: URL, patience: float) -> Engine:
-    engine = create_engine(
+    return create_engine(
         url,
         hide_parameters=True,
         pool_size=5,
         max_overflow=5,
         pool_timeout=patience,
         pool_recycle=1800,
+        # A server may have been restarted since a connection was last used.
+        pool_pre_ping=True,
         connect_args=_limits(url, patience),
     )
-    # This import needs psycopg, which only PostgreSQL needs.
-    from calib.store.timed_connection import TimedConnection
-
-    @event.listens_for(engine, "do_connect")
-    def connect(
-        _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
-    ) -> TimedConnection:
-        connection = TimedConnection.connect(*arguments, **options)
-        connection.max_seconds = patience
-        return connection
-
-    @event.listens_for(engine, "checkout")
-    def probe(connection: TimedConnection, _record: object, _proxy: object) -> None:
-        # A server may have been restarted, or frozen, since a connection was last used.
-        try:
-            connection.probe(MAX_PROBE_SECONDS)
-        except Exception as error:
-            raise DisconnectionError(str(error)) from error
-
-    return engine
 
 
 def _limits(url: URL, patience: float) -> dict[str, object]:
@@ -77,8 +55,7 @@ def _limits(url: URL, patience: float) -> dict[str, object]:
     ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
     return {
         "options": f"{given if isinstance(given, str) else ' '.join(given)} {ours}".strip(),
-        # A pooled connection is probed first. Both together must not take longer than `patience`.
-        "connect_timeout": max(2, min(int(patience - MAX_PROBE_SECONDS), 10)),
+        "connect_timeout": max(2, min(int(patience), 10)),
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,

@@ -69,7 +69,7 @@ class Store:
         ``sqlite:///path/to/file.db`` or ``postgresql://user:password@host/database``. Missing
         tables are created.
     patience : float
-        Seconds to wait for other writers, or for a server that does not answer.
+        Seconds to wait for other writers, or for a connection to a server.
     rest : timedelta
         Time during which a deleted report can be restored.
 

@@ -1,16 +1,15 @@
-"""A server that freezes or is locked, a disk that is full, a folder that is read-only."""
+"""A server that is locked, a disk that is full, a folder that is read-only."""
 
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -45,44 +44,9 @@ def check_promptly(*calls: Callable[[], object]) -> None:
             assert said.endswith(("Is it running?", "Try again in a moment."))
 
 
-def postmaster(socket: str) -> list[int]:
-    """The server's processes, the first of them and those of its connections."""
-    first = int((Path(socket) / "data" / "postmaster.pid").read_text().split()[0])
-    listed = subprocess.run(
-        ["ps", "--ppid", str(first), "-o", "pid="], capture_output=True, text=True, check=True
-    )
-    return [first, *map(int, listed.stdout.split())]
-
-
-@contextmanager
-def frozen(socket: str) -> Iterator[None]:
-    stopped = postmaster(socket)
-    for process in stopped:
-        os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in stopped:
-            os.kill(process, signal.SIGCONT)
-
-
 def patient(url: str) -> Store:
     """A store as a page has it."""
     return Store(url, patience=STORE_TIMEOUT_SECONDS)
-
-
-def test_a_frozen_server_is_told_within_five_seconds_and_used_again_when_it_goes_on(
-    postgres_url, socket, report
-):
-    with patient(postgres_url) as store, patient(postgres_url) as other:
-        saved = store.save(report)
-        with frozen(socket):
-            check_promptly(
-                store.list,
-                lambda: other.save(report),
-                lambda: patient(postgres_url),
-            )
-        assert store.open(saved).title == other.open(saved).title == "March"
 
 
 def test_locked_tables_are_told_within_five_seconds(postgres_url, report):
