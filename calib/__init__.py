@@ -46,6 +46,7 @@ if _typing.TYPE_CHECKING:
     from calib.data.aggregate import Aggregate as Aggregate
     from calib.data.aggregating import aggregate as aggregate
     from calib.data.cells import ScoreCells as ScoreCells
+    from calib.data.file_options import ArrowTable
     from calib.data.predictions import Predictions as Predictions
     from calib.data.progress import Progress as Progress
     from calib.distribution import __version__ as __version__
@@ -58,7 +59,6 @@ if _typing.TYPE_CHECKING:
     from calib.loading import examples as examples
     from calib.loading import load as load
     from calib.loading import load_models as load_models
-    from calib.loading.reading.reader import ArrowTable
     from calib.reports import Report as Report
     from calib.scanning import scan as scan
     from calib.scanning import scan_sample as scan_sample

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from calib.analysis import Analysis, Column
-from calib.cli import options
 from calib.cli.streams import tell
 from calib.numerics.intervals import Estimate
+from calib.reports import Report, ReportError
 from calib.reports.comparison.changes import MetricChange, metric_change
 from calib.text import level, significant
 
@@ -71,19 +70,17 @@ class Worsening:
         return self.change.second.low - self.change.first.high
 
 
-def add_option(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--against",
-        type=Path,
-        metavar="FILE",
-        help="report.json of earlier, independent rows: fail if log loss or KS error is "
-        "significantly worse than in it",
-    )
+def open_report(path: Path) -> Report:
+    """The report of a file; an error names the file."""
+    try:
+        return Report.open(path)
+    except ReportError as error:
+        raise ReportError(f"{path.name}: {error}") from error
 
 
 def findings(path: Path, analysis: Analysis, method: str) -> list[Worsening]:
     """Log loss and KS error of a method, compared with those of a saved report."""
-    report = options.open_report(path)
+    report = open_report(path)
     if method not in report.analysis.methods:
         raise ValueError(
             f"--against: {path.name} has no scores of {method}, only of "

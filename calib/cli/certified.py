@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import get_args
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Certificate, ErrorLimit, certify
-from calib.analysis.decisions.certificate import Sides, certify_rows
+from calib.analysis.decisions.certificate import certify_rows
+from calib.cli.options import CertificateOptions, CheckedLimits
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.text import percent, significant
@@ -49,39 +45,7 @@ class CertifiedFinding:
         return f"certified share {share} is below {percent(self.min_share)}: {said}"
 
 
-def add_certificate(group: argparse._ActionsContainer, meaning: str) -> None:
-    """The options of an `ErrorLimit`."""
-    group.add_argument(
-        "--certify-error",
-        type=partial(_share, lambda value: 0.0 < value < 1.0),
-        metavar="RATE",
-        help=f"highest error rate of rows decided automatically, such as 0.05{meaning}",
-    )
-    group.add_argument(
-        "--certify-confidence",
-        type=partial(_share, lambda value: 0.0 < value < 1.0),
-        metavar="NUMBER",
-        help="probability that the certificate is right (default: the level of the settings)",
-    )
-    group.add_argument(
-        "--certify-sides",
-        choices=get_args(Sides),
-        default="above",
-        help="accept rows above a threshold (the default), or also reject rows below another",
-    )
-
-
-def add_limits(group: argparse._ActionsContainer) -> None:
-    add_certificate(group, ": some share of the rows must be certified for it")
-    group.add_argument(
-        "--min-share",
-        type=partial(_share, lambda value: 0.0 <= value <= 1.0),
-        metavar="SHARE",
-        help="minimum share of rows that --certify-error certifies (default: any)",
-    )
-
-
-def error_limit(given: argparse.Namespace, settings: Settings) -> ErrorLimit | None:
+def error_limit(given: CertificateOptions, settings: Settings) -> ErrorLimit | None:
     """What is to be certified, if anything."""
     if given.certify_error is None:
         return None
@@ -89,37 +53,29 @@ def error_limit(given: argparse.Namespace, settings: Settings) -> ErrorLimit | N
     return ErrorLimit(given.certify_error, confidence, given.certify_sides)
 
 
-def _share(allows: Callable[[float], bool], text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not allows(value):
-        raise argparse.ArgumentTypeError(f"must be a share between 0 and 1, got {text!r}.")
-    return value
-
-
-def is_limited(given: argparse.Namespace) -> bool:
+def is_limited(given: CheckedLimits) -> bool:
     """Whether a certificate is wanted. Refuses a minimum share without its error rate."""
     if given.certify_error is None and given.min_share is not None:
         raise ValueError("--min-share is the share that --certify-error certifies: give it too.")
     return given.certify_error is not None
 
 
-def finding(given: argparse.Namespace, analysis: LiveAnalysis, rows: Data) -> CertifiedFinding:
+def finding(
+    given: CheckedLimits, method: str, analysis: LiveAnalysis, rows: Data
+) -> CertifiedFinding:
     """Certify the scores of the checked method, if no calibrator was fitted on their rows."""
     settings, limit = analysis.settings, error_limit(given, analysis.settings)
     assert limit is not None
     limits, sides = (limit.max_error, limit.confidence), limit.sides
-    if given.method == "uncalibrated":
+    if method == "uncalibrated":
         made = certify(rows, *limits, sides=sides, view=settings.view, seed=settings.seed)
     elif analysis.held_out.protocol == "folds":
         raise ValueError(
             "--certify-error needs rows on which no calibrator was fitted, got out-of-fold scores "
-            f"of {given.method}. Name test rows (--test), or check the uncalibrated scores."
+            f"of {method}. Name test rows (--test), or check the uncalibrated scores."
         )
     else:
-        scored = analysis.held_out.view(given.method)
-        scores = f"{analysis.methods[given.method].short_label} scores"
+        scored = analysis.held_out.view(method)
+        scores = f"{analysis.methods[method].short_label} scores"
         made = certify_rows(scored, *limits, sides=sides, seed=settings.seed, scores=scores)
     return CertifiedFinding(made, given.min_share or 0.0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,130 +14,38 @@ from calib.analysis.limits import Finding
 from calib.cli import options
 from calib.cli.predictions import with_options
 from calib.cli.streams import tell, writing
+from calib.data.file_options import FileFormat
 from calib.judging import compare_judges
 from calib.loading.problems import InputError
 from calib.numerics.intervals import Estimate
 from calib.reports.render.files import to_csv, write_whole
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
 
-EXAMPLES = """examples:
-  calib judge judged.csv --gold gold.csv
-  calib judge judged.csv --gold gold.csv --score rating --scale 1 5 --json
-  calib judge judged.csv --outcome human --score small --score large
-  calib judge judged.csv --gold gold.csv --next next.csv --next-rows 100
-
-exit status:
-  0  the result was printed, also if there are too few labels
-  2  the input cannot be used, or the labels do not match the rows
-"""
-MEANINGS = {
-    "score": "column of the judge's score, or of its answer such as pass and fail; several columns "
-    "are several judges",
-    "outcome": "column of the gold labels",
-    "model": "column that names the model that answered each row",
-    "group": "column of cluster IDs, if rows are not independent: samples of one question",
-    "positive": "the label that passes, if it is not a word such as pass, yes or 1",
-    "negative": "the label that fails, if there are more than two",
-}
-OF_LOAD = ("others_negative", "decimal")
-
-
-def add(commands: options.Commands) -> None:
-    parser = options.add_command(
-        commands,
-        "judge",
-        run,
-        help="estimate a pass rate from a judge's scores and gold labels",
-        description="Estimate the pass rate of rows that a judge scored, from gold labels of some "
-        "of them, and the judge's agreement with the labels.",
-        epilog=EXAMPLES,
-    )
-    parser.add_argument(
-        "judged", help="judged rows: CSV, TSV, Parquet, Arrow; or - for standard input"
-    )
-    add_gold(parser)
-    columns = parser.add_argument_group("columns", "What is not given is guessed.")
-    for name, meaning in MEANINGS.items():
-        is_label = name in ("positive", "negative")
-        many: dict[str, Any] = {"action": "append"} if is_label or name == "score" else {}
-        metavar = "LABEL" if is_label else "COLUMN"
-        columns.add_argument(f"--{name}", metavar=metavar, help=meaning, **many)
-    add_own_columns(columns)
-    for name in OF_LOAD:
-        columns.add_argument(options.option_of(name), dest=name, **options.DATA[name])
-    options.add_file_format(parser)
-    made = parser.add_argument_group("result")
-    made.add_argument(
-        "--level", type=float, default=0.95, metavar="NUMBER", help="confidence level of intervals"
-    )
-    made.add_argument(
-        "--threshold",
-        type=float,
-        default=0.5,
-        metavar="NUMBER",
-        help="the judge's answer is pass if its score, converted to 0 to 1, is at least this "
-        "(default: 0.5)",
-    )
-    made.add_argument("--seed", type=int, default=0, metavar="NUMBER", help="seed of --next")
-    made.add_argument(
-        "--width",
-        type=float,
-        metavar="NUMBER",
-        help="also say how many labels give an interval of at most this width, such as 0.1",
-    )
-    made.add_argument("--next", metavar="FILE", type=Path, help="CSV of the rows to label next")
-    made.add_argument(
-        "--next-rows", type=int, default=50, metavar="NUMBER", help="how many (default: 50)"
-    )
-    made.add_argument("--json", action="store_true", help="print JSON")
-
-
-GOLD_MEANING = (
-    "gold labels, matched by an id column, or by position; if not given, a column of the judged "
-    "rows that is blank for rows without a label"
+# Columns of `Rows` that judged rows have too.
+OF_ROWS = (
+    *("score", "outcome", "model", "group", "positive", "negative", "others_negative", "decimal"),
+    *(one.name for one in fields(FileFormat)),
 )
 
 
-def add_gold(group: argparse._ActionsContainer, meaning: str = GOLD_MEANING) -> None:
-    group.add_argument("--gold", metavar="FILE", help=meaning)
+def compared_rows(
+    rows: options.Rows, judged: options.JudgeRows, settings: options.SettingsOptions
+) -> JudgeComparison:
+    """The judges and models of rows whose options are those of predictions."""
+    if rows.more_files:
+        raise ValueError(f"The rows of a judge are one file, got {1 + len(rows.more_files)}.")
+    given = rows.load_arguments()
+    numbers = {"confidence_level": settings.confidence_level, "seed": settings.seed}
+    stated = {name: value for name, value in numbers.items() if value is not None}
+    columns = {name: given[name] for name in OF_ROWS if name in given}
+    return compared(rows.predictions, judged, columns | stated)
 
 
-def add_own_columns(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--row-id",
-        metavar="COLUMN",
-        help="column that identifies each row, in both files; without one the files must have the "
-        "same rows in the same order",
-    )
-    group.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        default=(0.0, 1.0),
-        metavar=("LOW", "HIGH"),
-        help="lowest and highest possible score, such as 1 and 5 (default: 0 1)",
-    )
-
-
-def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
+def compared(file: str, judged: options.JudgeRows, stated: Mapping[str, Any]) -> JudgeComparison:
     """The results of the judges and models that the options name."""
-    if more := getattr(given, "more_files", ()):
-        raise ValueError(f"The rows of a judge are one file, got {1 + len(more)}.")
-    names = (*MEANINGS, "row_id", *OF_LOAD)
-    given_columns = {name: getattr(given, name, None) for name in names}
-    columns = {name: value for name, value in given_columns.items() if value is not None}
-    columns["scale"] = tuple(given.scale)
-    # The options of `check` leave out what was not given.
-    at: float = getattr(given, "level", getattr(given, "confidence_level", 0.95))
-    numbers: dict[str, Any] = {
-        "confidence_level": at,
-        "seed": getattr(given, "seed", 0),
-        "threshold": getattr(given, "threshold", 0.5),
-    }
+    row_id: dict[str, Any] = {} if judged.row_id is None else {"row_id": judged.row_id}
     try:
-        comparison = compare_judges(
-            judged, given.gold, **numbers, **columns, **options.file_format_of(given)
-        )
+        comparison = compare_judges(file, judged.gold, scale=judged.scale, **row_id, **stated)
     except InputError as error:
         raise with_options(error) from None
     for name, reason in comparison.failures.items():
@@ -147,23 +55,29 @@ def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
     return comparison
 
 
-def run(given: argparse.Namespace) -> int:
-    results = compared(given, given.judged).results
-    if given.next is not None and len(results) > 1:
+def show(
+    results: Mapping[str, JudgeResult],
+    *,
+    width: float | None,
+    next_file: Path | None,
+    next_rows: int,
+    as_text: bool,
+) -> int:
+    """Print the results, and write the rows to label next."""
+    if next_file is not None and len(results) > 1:
         raise ValueError(f"--next needs one judge and one model, got {len(results)}.")
-    wanted = given.width
-    needed = {} if wanted is None else {k: one.labels_for(wanted) for k, one in results.items()}
-    if given.json:
+    needed = {} if width is None else {k: one.labels_for(width) for k, one in results.items()}
+    if not as_text:
         rows = [as_json(name, result, needed.get(name)) for name, result in results.items()]
         print(json.dumps({"judges": rows}, indent=2, ensure_ascii=False))
     else:
-        texts = [_text(name, results) + _needed(given.width, needed.get(name)) for name in results]
+        texts = [_text(name, results) + _needed(width, needed.get(name)) for name in results]
         print("\n\n".join(texts))
-    if given.next is not None:
+    if next_file is not None:
         (result,) = results.values()
-        with writing(given.next):
-            write_whole(given.next, to_csv(result.next_rows(given.next_rows)))
-        tell(f"{given.next}")
+        with writing(next_file):
+            write_whole(next_file, to_csv(result.next_rows(next_rows)))
+        tell(f"{next_file}")
     return 0
 
 
@@ -207,33 +121,32 @@ def _needed(width: float | None, needed: int | None) -> str:
     return f"\n  {plural(needed, 'label')} in total {wanted}"
 
 
-def findings(given: argparse.Namespace) -> list[Finding]:
+def findings(comparison: JudgeComparison, limits: options.JudgeLimits) -> list[Finding]:
     """The limits of `check` for judges, and whether each judge meets them.
 
     Too few labels tell nothing, so there is a limit for them too. A judge that cannot be analysed
     meets no limit.
     """
-    comparison = compared(given, given.predictions)
     several = len(comparison.results) + len(comparison.failures) > 1
     made = []
     for name, result in comparison.results.items():
         low, high = result.interval
         of = f" of {quoted(name)}" if several else ""
-        made += _limited(given, of, result.kappa, high - low)
+        made += _limited(limits, of, result.kappa, high - low)
         label = f"number of gold labels{of}"
         made.append(Finding(label, result.n_labels, MIN_TELLING_LABELS, at_most=False))
         tell(f"judge: {result.sentence}")
     for name in comparison.failures:
-        made += _limited(given, f" of {quoted(name)}", math.nan, math.nan)
+        made += _limited(limits, f" of {quoted(name)}", math.nan, math.nan)
     return made
 
 
-def _limited(given: argparse.Namespace, of: str, kappa: float, width: float) -> list[Finding]:
+def _limited(limits: options.JudgeLimits, of: str, kappa: float, width: float) -> list[Finding]:
     """The numbers of a judge that have a limit. They are NaN if they are not known."""
     made = []
-    if given.min_kappa is not None:
-        made.append(Finding(f"kappa{of}", kappa, given.min_kappa, at_most=False))
-    if given.max_width is not None:
+    if limits.min_kappa is not None:
+        made.append(Finding(f"kappa{of}", kappa, limits.min_kappa, at_most=False))
+    if limits.max_width is not None:
         label = f"width of the pass rate's interval{of}"
-        made.append(Finding(label, width, given.max_width, at_most=True))
+        made.append(Finding(label, width, limits.max_width, at_most=True))
     return made

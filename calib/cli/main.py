@@ -1,54 +1,87 @@
-"""The parser, and exit statuses: an error of the input is a sentence, never a traceback."""
+"""The command line as a whole, and exit statuses: a wrong input is a sentence, not a traceback."""
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from typing import Any
 
-import shtab
+import click
 
-import calib
-from calib.cli import check, compare, export, judge, monitor, report, reports, scan, serve, verify
-from calib.cli.options import check_outputs, complete_files, standard_input
-from calib.cli.settings_file import add_saved, options_given
-from calib.cli.streams import discard, prepare, tell
+from calib.cli.commands import COMMANDS
+from calib.cli.parameters import Command, Group
+from calib.cli.streams import discard, prepare, standard_input, tell
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
-DESCRIPTION = """Can these probabilities be trusted? Without a command, the dashboard is opened.
-
-  calib report predictions.parquet --outcome y --score p -o report.html
-  calib report north.parquet south.parquet -o all.html
-  calib check predictions.parquet --outcome y --score p --max-ks 0.02
-  calib judge judged.csv --gold gold.csv
-  calib monitor check --name churn
-  calib compare march.json april.json -o comparison.html
-  calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
-  calib sql --dialect snowflake --table scores --outcome y --score p
-  calib export predictions.parquet --outcome y --score p --method beta -o map.sql
-  calib verify report.json
-  calib verify map.sql
-  calib serve predictions.parquet --outcome y --score p
-"""
+VARIABLE = "_CALIB_COMPLETE"  # The completion scripts of shells set it.
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="calib",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def calib() -> None:
+    """Can these probabilities be trusted? Without a command, the dashboard is opened.
+
+    calib report predictions.parquet --outcome y --score p -o report.html
+    calib report north.parquet south.parquet -o all.html
+    calib check predictions.parquet --outcome y --score p --max-ks 0.02
+    calib judge judged.csv --gold gold.csv
+    calib monitor check --name churn
+    calib compare march.json april.json -o comparison.html
+    calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+    calib sql --dialect snowflake --table scores --outcome y --score p
+    calib export predictions.parquet --outcome y --score p --method beta -o map.sql
+    calib verify report.json
+    calib verify map.sql
+    calib serve predictions.parquet --outcome y --score p
+    """
+
+
+def program() -> Group:
+    """All commands."""
+    made = _group((calib, *COMMANDS))
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="print the version",
     )
-    made.add_argument("--version", action="version", version=f"calib {calib.__version__}")
-    shtab.add_argument_to(made, help="print a script that completes commands and options")
-    commands = made.add_subparsers(metavar="COMMAND")
-    for module in (report, check, judge, monitor, compare, scan, export, reports, verify, serve):
-        module.add(commands)
-    complete_files(made)
+    completion = click.Option(
+        ["--print-completion"],
+        type=click.Choice(("bash", "zsh", "fish", "powershell", "tcsh")),
+        is_eager=True,
+        expose_value=False,
+        callback=_print_completion,
+        help="print a script that completes commands and options in a shell",
+    )
+    made.params = [version, completion]
     return made
+
+
+def _group(functions: Sequence[Any]) -> Group:
+    head, *members = functions
+    return Group(
+        head, [_group(one) if isinstance(one, tuple) else Command(one, _run) for one in members]
+    )
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        # The version is read from files, which nothing else waits for.
+        from calib.distribution import __version__
+
+        print(f"calib {__version__}")
+        context.exit()
+
+
+def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    if shell is not None:
+        from calib.cli.completion import script
+
+        print(script(program(), shell, VARIABLE))
+        context.exit()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,37 +98,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0; 1 if `check` found that a limit is exceeded; 2 for input that cannot be
         used; 3 for an internal error of calib; 130 if a person interrupted it.
     """
-    words = sys.argv[1:] if arguments is None else arguments
+    words = list(sys.argv[1:] if arguments is None else arguments)
     prepare()
     try:
+        if instruction := os.environ.get(VARIABLE):
+            from calib.cli.completion import complete
+
+            return complete(program(), instruction, VARIABLE)
         # Without a command, the dashboard is opened.
-        return _run(words or ("serve",))
+        with program().make_context("calib", words or ["serve"]) as context:
+            status: int = context.command.invoke(context)
+        return status
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        tell(f"calib: {_usage(error)}")
+        return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        tell(f"calib: {_sentence(error)}")
+        return BAD_INPUT
 
 
-def _run(arguments: Sequence[str]) -> int:
-    commands = parser()
-    for word in takewhile(lambda word: word != "--", arguments):
-        # Before Python 3.13, argparse takes away the value, and leaves an empty list.
-        if word.startswith("--") and word.endswith("=--"):
-            commands.error(f"argument {word[:-3]}: the value `--` ends the options, give another.")
-    given, hint = commands.parse_args(arguments), ""
+def _run(path: str, given: dict[str, Any], call: Callable[[], int]) -> int:
+    hint = ""
     try:
-        check_outputs(given)
         with standard_input(given):
-            if getattr(given, "settings", None) is not None:
-                add_saved(given, options_given(commands, arguments))
-                hint = f" What no option names is read from --settings {given.settings.name}."
-            status: int = given.run(given)
+            if "settings" in given:
+                from calib.cli.settings_file import add_saved
+
+                add_saved(given)
+                hint = f" What no option names is read from --settings {given['settings'].name}."
+            status = call()
         sys.stdout.flush()
     except (ValueError, OSError) as error:
-        return _refused(given, f"{_sentence(error)}{hint}")
+        return _refused(path, given, f"{_sentence(error)}{hint}")
     except Exception:
         # Python would exit with 1, which a pipeline reads as an exceeded limit.
         traceback.print_exc()
         return FAULT
     return status
+
+
+def _usage(error: click.UsageError) -> str:
+    message = error.format_message()
+    if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
+        return message
+    path = error.ctx.command_path if error.ctx else "calib"
+    return f"{message}{'' if message[-1] in '.?)' else '.'} See `{path} --help`."
 
 
 def _sentence(error: ValueError | OSError) -> str:
@@ -108,12 +159,13 @@ def _sentence(error: ValueError | OSError) -> str:
     return f"{error.filename} cannot be read: {error.strerror}."
 
 
-def _refused(given: argparse.Namespace, sentence: str) -> int:
+def _refused(path: str, given: dict[str, Any], sentence: str) -> int:
     tell(f"calib: {sentence}")
-    if getattr(given, "junit", None) is not None:
+    if "junit" in given:
+        from calib.cli.check import write_junit
+
         # The result of an earlier run must not stay. If this file cannot be written, the sentence
         # may already say so.
         with suppress(OSError):
-            suite = getattr(given, "suite", check.SUITE)
-            check.write_junit(given.junit, [("input", "error", sentence)], suite=suite)
+            write_junit(given["junit"], [("input", "error", sentence)], suite=path)
     return BAD_INPUT

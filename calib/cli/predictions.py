@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import DATA, SAMPLE, option_of
+from calib.cli.options import Rows, SettingsOptions
+from calib.cli.parameters import option_of
 from calib.cli.streams import tell
+from calib.crossfit.settings import Settings, default_settings
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import add_counts
 from calib.data.base import Data
 from calib.data.origin import read_because
 from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.loading import Columns, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.problems import MAX_WRITTEN_LABELS
+from calib.text import level
 
 EXAMPLE = "example:"
 # Counts have these arguments of `calib.load`, and the result of the query of `calib sql` others.
@@ -28,7 +32,7 @@ COUNTS_ARGUMENTS = ("name", "model_value")
 QUERY_ARGUMENTS = ("name", "positive", "negative", "others_negative")
 
 
-def predictions_of(given: argparse.Namespace) -> Data:
+def predictions_of(given: Rows) -> Data:
     """The rows that the options name, or counts; an InputError names the option that repairs it.
 
     One line on standard error says what the columns were read as.
@@ -38,8 +42,8 @@ def predictions_of(given: argparse.Namespace) -> Data:
     return predictions
 
 
-def _predictions(given: argparse.Namespace) -> Data:
-    arguments = load_arguments(given)
+def _predictions(given: Rows) -> Data:
+    arguments = given.load_arguments()
     if given.more_files:
         return _several(given, arguments)
     if (sampled := _sampled(given, arguments)) is not None:
@@ -55,7 +59,7 @@ def _predictions(given: argparse.Namespace) -> Data:
         raise with_options(error) from None
 
 
-def _several(given: argparse.Namespace, arguments: dict[str, Any]) -> Data:
+def _several(given: Rows, arguments: dict[str, Any]) -> Data:
     """Several evaluation logs, or counts that are added. Other files are not read together."""
     files = [given.predictions, *given.more_files]
     if given.sample is not None:
@@ -92,10 +96,11 @@ def doubts_printed() -> Iterator[None]:
             warnings.warn_explicit(doubt, warning.category, warning.filename, warning.lineno)
 
 
-def _sampled(given: argparse.Namespace, arguments: dict[str, Any]) -> Predictions | None:
+def _sampled(given: Rows, arguments: dict[str, Any]) -> Predictions | None:
     if given.sample is None:
-        if given_name := next((name for name in SAMPLE if getattr(given, name) is not None), None):
-            raise ValueError(f"{option_of(given_name)} needs --sample, the number of rows to draw.")
+        for name in ("sample_key", "sample_seed", "sample_table"):
+            if getattr(given, name) is not None:
+                raise ValueError(f"{option_of(name)} needs --sample, the number of rows to draw.")
         return None
     if given.predictions.startswith(EXAMPLE):
         raise ValueError("Examples are small and are read whole: leave out --sample.")
@@ -103,20 +108,33 @@ def _sampled(given: argparse.Namespace, arguments: dict[str, Any]) -> Prediction
         raise ValueError("--sample needs duckdb, which is not installed: pip install duckdb.")
     from calib.scanning import scan_sample
 
-    drawn = {"n": given.sample, "key": given.sample_key, "table": given.sample_table}
+    drawn: dict[str, Any] = {
+        "n": given.sample,
+        "key": given.sample_key,
+        "table": given.sample_table,
+    }
     try:
         return scan_sample(given.predictions, seed=given.sample_seed or 0, **drawn, **arguments)
     except InputError as error:
         raise with_options(error) from None
 
 
-def load_arguments(given: argparse.Namespace) -> dict[str, Any]:
-    """What was given for the rows, as arguments of `calib.load`."""
-    arguments = {name: value for name, value in vars(given).items() if name in DATA}
-    # A single column is the score of a binary model, not a matrix of one class.
-    if len(arguments.get("score", ())) == 1:
-        (arguments["score"],) = arguments["score"]
-    return arguments
+def settings_of(given: SettingsOptions, predictions: Data, **fixed: Any) -> Settings:
+    """The settings that the options name; the others are those that such data begin with."""
+    stated = {field.name: getattr(given, field.name) for field in fields(Settings)}
+    chosen = {name: value for name, value in stated.items() if value is not None}
+    return replace(default_settings(predictions), **(chosen | fixed))
+
+
+def progress_of(given: Rows) -> Progress:
+    """Lines on standard error: for a person who waits, or on request."""
+    if not (given.progress or sys.stderr.isatty()):
+        return no_progress
+
+    def progress(share: float, text: str) -> None:
+        tell(f"{level(round(share, 2)):>4} {text}")
+
+    return progress
 
 
 def with_options(error: InputError) -> InputError:

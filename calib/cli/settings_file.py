@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from calib.cli.options import PARTS, WORDS
+from calib.cli.options import PartsOptions
 from calib.cli.predictions import (
     COUNTS_ARGUMENTS,
     EXAMPLE,
@@ -38,27 +37,18 @@ REPLACED_BY = {
 }
 
 
-def options_given(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> set[str]:
-    """Names of the options that a person gave. Afterwards the parser has no defaults."""
-    parsers = [parser]
-    while parsers:
-        for action in parsers.pop()._actions:
-            action.default = argparse.SUPPRESS
-            if isinstance(action, argparse._SubParsersAction):
-                parsers += action.choices.values()
-    return set(vars(parser.parse_args(arguments)))
+# Any of these options asks for slices, time and decisions.
+PARTS = {one.name for one in fields(PartsOptions)} - {"parts", "slice_columns"}
 
 
-def add_saved(given: argparse.Namespace, given_names: set[str]) -> None:
+def add_saved(given: dict[str, Any]) -> None:
     """Give the options the values of the settings file, except those that a person named."""
-    saved = _saved_settings(given.settings)
-    options = _data_options(saved, given.predictions) | _other_options(saved)
-    replaced = given_names.union(*(REPLACED_BY.get(name, ()) for name in given_names))
-    if given_names & PARTS.keys():
+    saved = _saved_settings(given["settings"])
+    options = _data_options(saved, given["predictions"]) | _other_options(saved)
+    replaced = set(given).union(*(REPLACED_BY.get(name, ()) for name in given))
+    if given.keys() & PARTS:
         replaced.add("parts")
-    for name, value in options.items():
-        if name not in replaced:
-            setattr(given, name, value)
+    given |= {name: value for name, value in options.items() if name not in replaced}
 
 
 def _saved_settings(path: Path) -> SavedSettings:
@@ -98,7 +88,7 @@ def _picked(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 def _other_options(saved: SavedSettings) -> dict[str, Any]:
     """Settings, texts, slices, time and costs."""
     options = {field.name: getattr(saved.settings, field.name) for field in fields(Settings)}
-    options |= {name: getattr(saved, name) for name in WORDS}
+    options |= {name: getattr(saved, name) for name in ("title", "author", "note")}
     options |= {"held_out": saved.held_out_declared, "grade": saved.grade}
     parts = saved.parts
     if parts is None:

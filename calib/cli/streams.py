@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, TextIO
 
 
 def prepare() -> None:
@@ -28,6 +30,37 @@ def piped() -> BinaryIO:
     if sys.stdin is None:
         raise ValueError("Standard input is closed: pipe a file into it, or name the file.")
     return sys.stdin.buffer
+
+
+# Each of these arguments names a file to read. If it is "-", that is standard input.
+INPUTS = ("predictions", "test", "first", "second", "file", "sources", "judged", "gold")
+STANDARD_INPUT = "standard-input"
+# Some readers recognise a file by its suffix, which follows from the first bytes.
+SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
+
+
+@contextmanager
+def standard_input(given: dict[str, Any]) -> Iterator[None]:
+    """Keep standard input, named ``-``, in a temporary file."""
+    names = [name for name in INPUTS if str(given.get(name, "")) in ("-", "['-']")]
+    if len(names) > 1:
+        raise ValueError(f"Standard input can be read once, got - for {' and '.join(names)}.")
+    with TemporaryDirectory(prefix="calib-") as folder:
+        for name in names:
+            value, path = given[name], Path(folder) / STANDARD_INPUT
+            with path.open("wb") as file:
+                shutil.copyfileobj(piped(), file)
+            path = path.rename(path.with_suffix(_suffix(path, name)))
+            given[name] = [str(path)] if isinstance(value, list) else type(value)(path)
+        yield
+
+
+def _suffix(path: Path, name: str) -> str:
+    with path.open("rb") as file:
+        first = file.read(8)
+    suffixes = (suffix for start, suffix in SUFFIXES.items() if first.startswith(start))
+    # `sources` are read by an engine, which recognises text only by its suffix.
+    return next(suffixes, ".csv" if name == "sources" else "")
 
 
 def tell(text: str) -> None:

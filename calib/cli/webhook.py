@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ipaddress
 import json
 import os
@@ -34,7 +33,7 @@ def webhook(text: str) -> str:
     parts = ADDRESS.fullmatch(text)
     if parts is None or int((parts[4] or ":1")[1:]) > MAX_PORT or not _is_host(parts[2] or ""):
         # The address itself is not printed, because it often is a secret.
-        raise argparse.ArgumentTypeError(FORMS)
+        raise ValueError(FORMS)
     return text
 
 
@@ -70,7 +69,7 @@ def chosen(option: str | None, file: Path | None) -> str | None:
             return None
     try:
         return webhook(text)
-    except argparse.ArgumentTypeError:
+    except ValueError:
         raise ValueError(f"{place} {FORMS}") from None
 
 

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, Union, get_args
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ArrowTable(Protocol):
+    """A table of pyarrow, Polars or another library that can export its columns to Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+# The command line imports this module, so pandas is not imported here.
+Source: TypeAlias = Union[str, bytes, os.PathLike[str], "pd.DataFrame", ArrowTable]
 Transform = Literal[
     "none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize"
 ]
@@ -270,3 +283,59 @@ correct_from=None, percent_above_1=False)
     def changed(self) -> dict[str, Any]:
         """What a person stated."""
         return _changed(self, FileFormat())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(FileFormat, ColumnOptions):
+    """The options of both functions."""
+
+    predicted: str | None = option(
+        None,
+        "Column of predicted labels. A row is then positive if its predicted label is correct.",
+    )
+    decimal: Decimal | None = option(
+        None,
+        "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
+        'cells such as "1,234" are ambiguous.',
+    )
+    test: Source | None = option(
+        None,
+        "Test rows, with the same columns. The other rows are then the calibration rows.",
+        metavar="FILE",
+    )
+    strict: bool = option(
+        False,
+        "Raise an error instead of guessing columns that are not named, a positive class other "
+        "than 1 or True, or an ambiguous header, delimiter or encoding. If it is False, "
+        "`Predictions.origin.guesses` lists what was guessed.",
+    )
+    name: str | None = option(
+        None, "Name of the data. Default: the name of the file.", metavar="TEXT"
+    )
+
+    def format(self) -> FileFormat:
+        """How files are read."""
+        return FileFormat(**{f.name: getattr(self, f.name) for f in fields(FileFormat)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions(FileOptions):
+    """All options of `load`, for its signature, its docstring and the command line."""
+
+    class_columns: str | None = option(
+        None,
+        "The score columns of all classes in a short form, for example "
+        '"p_0 … p_99" (or three dots), "p_*" or "cat, dog".',
+        metavar="TEXT",
+    )
+    model_value: object = option(
+        None, "Name of the model whose rows are read, if there are several.", metavar="NAME"
+    )
+    exact: bool = option(False, "Do not guess columns: columns that are not named are not used.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(FileOptions):
+    """All options of `load_models`."""
+
+    models: Sequence[str] = option((), "Score columns, one per model.", many=True)

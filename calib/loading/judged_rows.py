@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib.data.file_options import Columns, FileFormat
+from calib.data.file_options import Columns, FileFormat, Source
 from calib.data.judged import JudgedRows
 from calib.data.origin import Origin, read_as
 from calib.data.predictions import Predictions
@@ -32,7 +32,7 @@ from calib.loading.guessing.roles import guess
 from calib.loading.logs import combined
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, InputError, Problem, error, refuse
-from calib.loading.reading.reader import Source, read
+from calib.loading.reading.reader import read
 from calib.loading.table import Table, unused
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.transforms import sigmoid

@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral
@@ -15,7 +15,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from calib.data.file_options import ColumnOptions, Columns, Decimal, FileFormat, option
+from calib.data.file_options import (
+    ColumnOptions,
+    Columns,
+    FileOptions,
+    LoadOptions,
+    ModelOptions,
+    Source,
+)
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.building.models import assess, one_model
@@ -32,7 +39,7 @@ from calib.loading.problems import (
     warning,
     written_argument,
 )
-from calib.loading.reading.reader import Source, read
+from calib.loading.reading.reader import read
 from calib.loading.table import Table
 from calib.numerics.arrays import check_kinds
 
@@ -137,62 +144,6 @@ P = ParamSpec("P")
 Data = TypeVar("Data")
 Options = TypeVar("Options")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Options(FileFormat, ColumnOptions):
-    """The options of both functions."""
-
-    predicted: str | None = option(
-        None,
-        "Column of predicted labels. A row is then positive if its predicted label is correct.",
-    )
-    decimal: Decimal | None = option(
-        None,
-        "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
-        'cells such as "1,234" are ambiguous.',
-    )
-    test: Source | None = option(
-        None,
-        "Test rows, with the same columns. The other rows are then the calibration rows.",
-        metavar="FILE",
-    )
-    strict: bool = option(
-        False,
-        "Raise an error instead of guessing columns that are not named, a positive class other "
-        "than 1 or True, or an ambiguous header, delimiter or encoding. If it is False, "
-        "`Predictions.origin.guesses` lists what was guessed.",
-    )
-    name: str | None = option(
-        None, "Name of the data. Default: the name of the file.", metavar="TEXT"
-    )
-
-    def format(self) -> FileFormat:
-        """How files are read."""
-        return FileFormat(**{f.name: getattr(self, f.name) for f in fields(FileFormat)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadOptions(_Options):
-    """All options of `load`, for its signature, its docstring and the command line."""
-
-    class_columns: str | None = option(
-        None,
-        "The score columns of all classes in a short form, for example "
-        '"p_0 … p_99" (or three dots), "p_*" or "cat, dog".',
-        metavar="TEXT",
-    )
-    model_value: object = option(
-        None, "Name of the model whose rows are read, if there are several.", metavar="NAME"
-    )
-    exact: bool = option(False, "Do not guess columns: columns that are not named are not used.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions(_Options):
-    """All options of `load_models`."""
-
-    models: Sequence[str] = option((), "Score columns, one per model.", many=True)
 
 
 def mapping_of(options: ColumnOptions, **others: Any) -> Columns:
@@ -418,14 +369,14 @@ def load_models(
     return _assessed(tables, mapping, given, options)
 
 
-def _read(data: Source, options: _Options) -> Table:
+def _read(data: Source, options: FileOptions) -> Table:
     try:
         return read(data, given=options.format())
     except InputError as error:
         raise with_arguments(error.problems, Columns()) from None
 
 
-def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
+def _combined(tables: Sequence[Table], options: FileOptions) -> list[Table]:
     """The tables, with evaluation logs as one; the first has the test rows."""
     try:
         first, *others = joined(combined(tables))
@@ -438,7 +389,7 @@ def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
 
 
 def _assessed(
-    tables: list[Table], mapping: Columns, given: Columns, options: _Options
+    tables: list[Table], mapping: Columns, given: Columns, options: FileOptions
 ) -> dict[str, Predictions]:
     mapping = for_test_file(mapping, tables[0].tests, given)
     assessment = assess(tables, mapping, name=options.name, strict=options.strict)

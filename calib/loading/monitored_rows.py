@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.day_counts import DAY_OUTCOMES, DayCounts
-from calib.data.file_options import Columns, FileFormat
+from calib.data.file_options import Columns, FileFormat, Source
 from calib.data.slicing import MISSING as MISSING_SLICE
 from calib.loading.checking.inspection import examine, refuse_errors
 from calib.loading.checking.rows import no_times
@@ -24,7 +24,7 @@ from calib.loading.dates import Times, as_times
 from calib.loading.guessing.evidence import POSITIVE_OF_PAIRS
 from calib.loading.name_patterns import COMMON_PAIRS
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.reader import Source, read
+from calib.loading.reading.reader import read
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
 

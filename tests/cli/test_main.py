@@ -1,6 +1,5 @@
 """Exit statuses and sentences of the whole command line."""
 
-import argparse
 import io
 import os
 import re
@@ -10,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,17 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import calib
-from calib.cli.main import main, parser
-from calib.cli.options import option_of
-from calib.crossfit.settings import Settings, default_settings
+from calib.analysis.decisions.certificate import Sides
+from calib.analysis.limits import LIMITS
+from calib.analysis.periods import UNITS
+from calib.cli.main import main, program
+from calib.cli.options import CertificateOptions, Limits, PartsOptions, ReportWords, SettingsOptions
+from calib.cli.parameters import option_of
+from calib.crossfit.settings import Band, Settings, Strategy, default_settings
+from calib.exports import TARGETS
+from calib.numerics.transforms import EpsilonRule
+from calib.reports import Declared, Parts, Report, ReportComparison
+from calib.reports.contents.evidence import GRADES
 from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
 
@@ -56,16 +64,20 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("fly",), "invalid choice: 'fly'"),
-        (("report", "x.csv"), "the following arguments are required: -o"),
+        (("fly",), "No such command 'fly'."),
+        (("chek",), "Did you mean 'check'?"),
+        (("monitor",), "Missing command."),
+        (("report", "x.csv"), "Missing option '-o' / '--output'."),
         (("check", "x.csv", "--max-ks", "nan"), "at least 0 and at most 1, got 'nan'."),
         (("check", "x.csv", "--max-ks", "-1"), "at least 0 and at most 1, got '-1'."),
         (("check", "x.csv", "--max-ks", "low"), "at least 0 and at most 1, got 'low'."),
-        (("monitor", "check", "--name=--"), "argument --name: the value `--` ends the options"),
-        (("report", "x.csv", "-o", "r.json", "--score=--"), "argument --score: the value `--`"),
-        (("check", "x.csv", "--max-k", "1"), "unrecognized arguments: --max-k"),
-        (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "invalid choice: 'magic'"),
-        (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "invalid int value: 'many'"),
+        (("monitor", "check", "--name=--"), "The value `--` of --name ends the options."),
+        (("report", "x.csv", "-o", "r.json", "--score=--"), "The value `--` of --score ends"),
+        (("check", "x.csv", "--max-k", "1"), "No such option '--max-k'. (Did you mean"),
+        (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "'magic' is not one of"),
+        (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "'many' is not a valid integer."),
+        (("check", "x.csv", "--score", "--max-ks", "1"), "--score needs a value, got the option"),
+        (("check", "x.csv", "--score"), "'--score' requires an argument."),
     ],
 )
 def test_bad_options_are_a_sentence_and_status_2(run, arguments, sentence):
@@ -111,7 +123,7 @@ import os, signal, sys
 
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "numpy":
+        if name == "click":
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupt())
@@ -245,9 +257,12 @@ def test_a_shell_completes_commands_and_options(typed, offered, run, tmp_path):
     if bash is None:
         pytest.skip("bash is not here: skipped")
     (tmp_path / "calib.sh").write_text(run("--print-completion", "bash").out)
+    program = tmp_path / "calib"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m calib "$@"\n')
+    program.chmod(0o755)
     words = " ".join(map(shlex.quote, typed.split()))
     last = len(typed.split()) - 1
-    asked = f". ./calib.sh; COMP_WORDS=({words}); COMP_CWORD={last}; _shtab_calib calib '' ''"
+    asked = f". ./calib.sh; COMP_WORDS=({words}); COMP_CWORD={last}; _calib_completion ./calib"
     script = f'{asked}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(
         [bash, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -255,21 +270,56 @@ def test_a_shell_completes_commands_and_options(typed, offered, run, tmp_path):
     assert offered in done.stdout.split(), done.stderr
 
 
-def options(command: str) -> dict[str, argparse.Action]:
-    actions = parser()._subparsers._group_actions[0].choices[command]._actions
-    return {action.dest: action for action in actions}
-
-
-def test_every_setting_has_an_option_with_words_and_no_default_of_its_own():
+def test_every_setting_has_an_option_with_words():
     for command, left_out in (("report", set()), ("check", {"methods"})):
-        by_name = options(command)
+        by_name = {one.name: one for one in program().commands[command].params}
         for field in fields(Settings):
             if field.name not in left_out:
-                action = by_name[field.name]
-                name = option_of(field.name).removeprefix("--")
-                assert action.option_strings == [f"--{name}"]
-                assert action.default is argparse.SUPPRESS
-                assert len(action.help) > 10, f"say in MEANING what {field.name} is"
+                assert by_name[field.name].opts == [option_of(field.name)]
+                assert len(by_name[field.name].help) > 10
+
+
+def allowed(kind, name: str) -> tuple[str, ...]:
+    """The values of a Literal in an annotation, or in one of its parts."""
+    hint = get_type_hints(kind)[name]
+    return next(get_args(one) for one in (hint, *get_args(hint)) if get_origin(one) is Literal)
+
+
+def test_values_that_the_help_does_not_import_are_those_of_the_library():
+    assert allowed(PartsOptions, "unit") == UNITS
+    assert allowed(ReportWords, "grade") == GRADES
+    assert allowed(ReportWords, "held_out") == get_args(Declared)
+    assert allowed(CertificateOptions, "certify_sides") == get_args(Sides)
+    for name, kind in (("strategy", Strategy), ("band", Band), ("epsilon_rule", EpsilonRule)):
+        assert allowed(SettingsOptions, name) == get_args(kind)
+    assert [one.name for one in fields(Limits)] == [limit.argument for limit in LIMITS]
+    assert PartsOptions().n_ranges == Parts().n_ranges
+
+
+@pytest.mark.parametrize(
+    ("command", "formats"),
+    [("report", Report.formats), ("compare", ReportComparison.formats), ("export", TARGETS)],
+)
+def test_the_help_names_every_format(command, formats, run):
+    words = " ".join(run(command, "--help").out.partition("--output")[2].split())
+    assert set(re.findall(r"\.\w+", words.partition("--")[0])) == set(formats)
+
+
+def test_the_help_states_the_defaults_of_the_settings(run):
+    words = " ".join(run("report", "--help").out.split())
+    for name in ("n_bins", "n_folds", "seed", "confidence_level"):
+        after = words.partition(f"{option_of(name)} NUMBER")[2].partition(" --")[0]
+        assert f"(default: {Settings.defaults()[name]})" in after
+
+
+def test_help_needs_neither_numpy_nor_pandas():
+    code = "import sys\nfrom calib.cli import main\n"
+    code += "print(*(main([*words, '--help']) for words in ([], ['report'], ['judge'])))\n"
+    code += "print({'numpy', 'pandas', 'scipy'} & sys.modules.keys(), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "set()\n"
 
 
 def test_help_is_for_both_commands_and_the_whole(run):
@@ -345,7 +395,7 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CALIB_HOME", str(tmp_path / "home"))
     # One method is enough, because the test is of the commands.
-    monkeypatch.setattr("calib.cli.options.default_settings", one_method)
+    monkeypatch.setattr("calib.cli.predictions.default_settings", one_method)
     is_page = source.endswith(".md")
     text = (ROOT / source).read_text() if is_page else run(source, "--help").out
     lines = commands(text)

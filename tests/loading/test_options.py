@@ -5,11 +5,10 @@ from dataclasses import fields
 
 import pytest
 
-from calib.cli.main import parser
-from calib.data.file_options import ColumnOptions
+from calib.cli.main import program
+from calib.data.file_options import ColumnOptions, LoadOptions, ModelOptions
 from calib.data.origin import ENTRIES
 from calib.loading import Columns, load, load_models
-from calib.loading.loader import LoadOptions, ModelOptions
 from tests.golden import Texts
 
 
@@ -33,8 +32,8 @@ def test_an_unknown_option_names_the_nearest(function, wrong, texts: Texts) -> N
 
 
 def test_the_command_line_has_every_option() -> None:
-    known = parser()._subparsers._group_actions[0].choices["report"]._actions
-    assert {option.name for option in fields(LoadOptions)} <= {action.dest for action in known}
+    parameters = program().commands["report"].params
+    assert {option.name for option in fields(LoadOptions)} <= {one.name for one in parameters}
 
 
 def test_a_mapping_has_every_column_and_an_origin_what_load_takes() -> None:

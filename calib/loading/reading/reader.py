@@ -8,12 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 import pyarrow as pa
 
-from calib.data.file_options import FileFormat
+from calib.data.file_options import FileFormat, Source
 from calib.loading.columns import has_commas
 from calib.loading.logs import inspect_logs, recognising
 from calib.loading.logs.rows import JSON_START
@@ -44,15 +44,6 @@ from calib.loading.table import Table, make_table
 
 DEFAULT_BUDGET = Budget()
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
-
-
-class ArrowTable(Protocol):
-    """A table of pyarrow, Polars or another library that can export its columns to Arrow."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
-
-Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | ArrowTable | Table
 
 # People upload files of these formats by mistake. Each is recognised by its first bytes.
 OTHER_FORMATS = {
@@ -93,7 +84,7 @@ def _no_table(data: object) -> TypeError:
 
 
 def read(
-    data: Source,
+    data: Source | Table,
     name: str | None = None,
     *,
     budget: Budget = DEFAULT_BUDGET,

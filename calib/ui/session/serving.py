@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from calib.data.file_options import LoadOptions
 from calib.loading import Columns, FileFormat, InputError, Table, for_test_file, guess, read
-from calib.loading.loader import LoadOptions, mapping_of
+from calib.loading.loader import mapping_of
 from calib.loading.logs import combined
 from calib.ui.session.upload import Connected, Upload
 from calib.ui.session.workers import prepare

@@ -1,0 +1,726 @@
+"""The commands: a function for each, whose parameters are its options and arguments.
+
+The functions are imported for every help text and completion, so each imports what it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from calib.cli import options as shared
+from calib.cli.options import COLUMN, FILE, NAME, NUMBER, check_outputs
+from calib.cli.parameters import Part, Words
+from calib.data.file_options import LoadOptions, ModelOptions
+
+
+def report(
+    rows: shared.Rows,
+    settings: shared.SettingsOptions,
+    parts: shared.PartsOptions,
+    words: shared.ReportWords,
+    certificate: shared.CertificateOptions,
+    judged: shared.JudgeRows,
+    limits: shared.Limits,
+    *,
+    output: Annotated[
+        list[Path],
+        shared.output("ending in .html, .json, .md or .zip; .zip holds the tables as CSV"),
+    ],
+    sign: Annotated[
+        Path | None,
+        Words(
+            "private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
+            "cryptography",
+            "KEY",
+        ),
+    ] = None,
+    images: Annotated[
+        Literal["png", "svg"] | None,
+        Words("also draw every chart into the .zip; needs kaleido and a Chrome or Chromium"),
+    ] = None,
+) -> int:
+    """Write a report as HTML, JSON, Markdown or tables.
+
+    Analyse predictions and write a report. The paths of the written files are printed, one per
+    line. With limits, the record of the report says whether they are met. With gold labels, the
+    rows are those that a judge scored, and the report begins with their pass rate. Of the settings,
+    only the level and the seed are used then.
+
+    examples:
+      calib report predictions.parquet --outcome y --score p -o report.html
+      calib report cal.csv --test test.csv --outcome y --score p --methods platt,spline \\
+          --title "Churn, March" --author Ada -o report.html -o report.json
+      calib report scores.csv --outcome y --score p --transform percent --bins 20 -o report.md
+      calib report predictions.parquet --outcome y --score p --slice half --cost-fn 4 \\
+          -o report.html -o tables.zip
+      calib report predictions.parquet --outcome y --score p --grade exact --sign key.pem \\
+          -o report.json
+      calib report judged.csv --gold gold.csv -o judge.html
+      calib report predictions/ --sample 200000 --outcome y --score p -o report.html
+      calib report north.parquet south.parquet -o all.html
+    """
+    from calib.cli import report as reporting
+    from calib.cli.predictions import progress_of
+    from calib.reports import Report
+
+    check_outputs(output, Report.formats)
+    if images is not None:
+        reporting.check_images(output)
+    about = words.arguments() | {"limits": limits.bounds()}
+    if judged.gold is None:
+        made = reporting.report_of(rows, settings, parts, certificate, about)
+    else:
+        made = reporting.report_of_judge(rows, judged, settings, about)
+    made = made if sign is None else made.signed(sign)
+    return reporting.save(made, output, images, progress_of(rows))
+
+
+def check(
+    rows: shared.Rows,
+    settings: Annotated[shared.SettingsOptions, Part(leave_out=("methods",))],
+    limits: shared.CheckedLimits,
+    judged: shared.JudgeLimits,
+    *,
+    method: Annotated[
+        str,
+        Words(
+            "method whose scores are checked: uncalibrated or a calibrator",
+            "KEY",
+            choices=shared.methods,
+        ),
+    ] = "uncalibrated",
+    junit: Annotated[Path | None, Words("also write JUnit XML", FILE)] = None,
+) -> int:
+    """Check predictions against limits; exit with status 1 if one is exceeded.
+
+    Check the scores, or a calibrator's held-out scores, against limits. One line on standard output
+    reports the result.
+
+    examples:
+      calib check predictions.parquet --outcome y --score p --max-ks 0.02
+      calib check cal.csv --test test.csv --outcome y --score p --method spline \\
+          --max-ks 0.02 --min-p 0.01 --junit calibration.xml
+      calib check april.parquet --outcome y --score p --against march.json
+      calib check predictions.parquet --outcome y --score p --certify-error 0.05
+      calib check judged.csv --gold gold.csv --min-kappa 0.4 --max-width 0.1
+
+    exit status:
+      0  all limits are met         1  a limit is exceeded
+      2  the input cannot be used   3  an internal error of calib, with a traceback
+    """
+    from calib.cli import check as checking
+
+    if judged.min_kappa is not None or judged.max_width is not None:
+        return checking.check_judge(rows, settings, limits, judged, junit)
+    return checking.check_rows(rows, settings, limits, method, junit)
+
+
+def judge(
+    judged: Annotated[
+        str,
+        Words(
+            "judged rows: CSV, TSV, Parquet, Arrow; or - for standard input",
+            FILE,
+            positional=True,
+        ),
+    ],
+    rows: shared.JudgeRows,
+    columns: shared.JudgeColumns,
+    text: shared.TextFormat,
+    *,
+    confidence_level: Annotated[float, Words("confidence level of intervals", NUMBER)] = 0.95,
+    threshold: Annotated[
+        float,
+        Words(
+            "the judge's answer is pass if its score, converted to 0 to 1, is at least this", NUMBER
+        ),
+    ] = 0.5,
+    seed: Annotated[int, Words("seed of --next", NUMBER)] = 0,
+    width: Annotated[
+        float | None,
+        Words(
+            "also say how many labels give an interval of at most this width, such as 0.1", NUMBER
+        ),
+    ] = None,
+    next: Annotated[Path | None, Words("CSV of the rows to label next", FILE)] = None,  # noqa: A002
+    next_rows: Annotated[int, Words("how many", NUMBER)] = 50,
+    json: Annotated[bool, Words("print JSON")] = False,
+) -> int:
+    """Estimate a pass rate from a judge's scores and gold labels.
+
+    Estimate the pass rate of rows that a judge scored, from gold labels of some of them, and the
+    judge's agreement with the labels.
+
+    examples:
+      calib judge judged.csv --gold gold.csv
+      calib judge judged.csv --gold gold.csv --score rating --scale 1 5 --json
+      calib judge judged.csv --outcome human --score small --score large
+      calib judge judged.csv --gold gold.csv --next next.csv --next-rows 100
+
+    exit status:
+      0  the result was printed, also if there are too few labels
+      2  the input cannot be used, or the labels do not match the rows
+    """
+    from calib.cli import judge as judging
+
+    numbers = {"confidence_level": confidence_level, "seed": seed, "threshold": threshold}
+    stated = shared.changed(columns) | shared.changed(text) | numbers
+    comparison = judging.compared(judged, rows, stated)
+    return judging.show(
+        comparison.results, width=width, next_file=next, next_rows=next_rows, as_text=not json
+    )
+
+
+def compare(
+    first: Annotated[Path, Words("report.json, the earlier one", FILE, positional=True)],
+    second: Annotated[Path, Words("report.json, the later one", FILE, positional=True)],
+    *,
+    output: Annotated[
+        list[Path] | None,
+        shared.output("ending in .html, .json or .md; Markdown on standard output if not given"),
+    ] = None,
+) -> int:
+    """Compare two reports (report.json).
+
+    Show what changed between two reports: data, settings, verdict, and every number under common
+    settings. Differences are second minus first: give the earlier one first, as the page does.
+
+    examples:
+      calib compare march.json april.json
+      calib compare march.json april.json -o comparison.html -o comparison.json
+
+    exit status:
+      0  the reports were compared, whether or not they differ
+      2  one of the files is not a report
+    """
+    from calib.cli.against import open_report
+    from calib.cli.streams import save_each
+    from calib.reports import ReportComparison, compare_reports
+
+    check_outputs(output or (), ReportComparison.formats)
+    comparison = compare_reports(open_report(first), open_report(second))
+    save_each(output or (), comparison.save)
+    if not output:
+        print(comparison.markdown(), end="")
+    return 0
+
+
+OF_QUERY = ("outcome", "score", "slices", "time", "weight")
+NOT_SCANNED = (
+    *("delimiter", "header", "encoding", "sheet", "scorer", "filter", "correct_from"),
+    *("percent_above_1", "predicted", "decimal", "test"),
+)
+Cross = Annotated[
+    list[tuple[str, str]] | None,
+    Words("two columns to slice by together.", "COLUMN COLUMN", many=True),
+]
+
+
+class _ScanColumns(ModelOptions):
+    """Columns. What is not named is guessed."""
+
+
+class _QueryColumns(LoadOptions):
+    """Columns."""
+
+
+def scan(
+    sources: Annotated[
+        list[str],
+        Words("file, glob or folder, or - for standard input", FILE, positional=True),
+    ],
+    columns: Annotated[_ScanColumns, Part(leave_out=NOT_SCANNED)],
+    *,
+    output: Annotated[list[Path], shared.output("a file of cells, ending in .parquet")],
+    cross: Cross = None,
+    table: Annotated[str | None, Words("table of a DuckDB database", NAME)] = None,
+    view: Annotated[
+        str,
+        Words("with one score column per class: top:1 (the default) or class:k", shared.TEXT),
+    ] = "",
+) -> int:
+    """Count predictions of any size into a small file of cells.
+
+    Count predictions where they are stored, in bounded memory: Parquet, CSV or Arrow files, a
+    folder of them, or a table of a DuckDB database. The cells, without rows, are written to a file
+    that report and check read.
+
+    examples:
+      calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+      calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
+      calib report cells.parquet -o report.html
+      calib scan predictions/ --outcome y --score p --cross region plan -o cells.parquet
+      calib scan predictions/ --outcome y --models p_old --models p_new -o cells.parquet
+      calib report cells.parquet --model-value p_new -o report.html
+    """
+    from calib.cli.scan import count
+
+    check_outputs(output, (".parquet",))
+    return count(sources, _with_crossed(columns, cross), table=table, view=view, output=output)
+
+
+def sql(
+    columns: Annotated[_QueryColumns, Part(only=OF_QUERY)],
+    *,
+    dialect: Annotated[
+        Literal[
+            "snowflake",
+            "bigquery",
+            "databricks",
+            "spark",
+            "postgres",
+            "redshift",
+            "trino",
+            "duckdb",
+            "clickhouse",
+            "tsql",
+        ],
+        Words("SQL dialect of the warehouse"),
+    ],
+    table: Annotated[str, Words(shared.TABLE, NAME)],
+    cross: Cross = None,
+) -> int:
+    """Print the query that counts predictions in a warehouse.
+
+    Print the query that counts predictions into cells. Run it in the warehouse, save its result as
+    CSV or Parquet, and give that to report or check. No row leaves the warehouse.
+
+    examples:
+      calib sql --dialect snowflake --table scores --outcome y --score p --slice region
+      calib report cells.csv -o report.html     (the result of the query, saved)
+    """
+    from calib.cli.scan import print_query
+
+    return print_query(dialect, table, _with_crossed(columns, cross))
+
+
+def _with_crossed(columns: Any, cross: list[tuple[str, str]] | None) -> dict[str, Any]:
+    """Columns as arguments, with pairs of slices after the single ones."""
+    arguments = shared.changed(columns)
+    return arguments | {"slices": [*arguments.get("slices", ()), *(cross or ())]}
+
+
+def export(
+    rows: shared.Rows,
+    settings: Annotated[shared.SettingsOptions, Part(leave_out=("methods",))],
+    *,
+    output: Annotated[list[Path], shared.output("ending in .json, .sql, .py, .js or .onnx")],
+    method: Annotated[
+        str | None,
+        Words("the calibrator (default: the recommended one)", "KEY", choices=shared.methods),
+    ] = None,
+    dialect: Annotated[
+        str | None, Words("SQL dialect (default: duckdb)", NAME, choices=shared.dialects)
+    ] = None,
+    table: Annotated[str, Words(shared.TABLE, NAME)] = "scores",
+    column: Annotated[
+        list[str] | None,
+        Words(
+            "column of the score in the query; once per class for a matrix (default: score, or the "
+            "names of the classes).",
+            COLUMN,
+            many=True,
+        ),
+    ] = None,
+) -> int:
+    """Write a fitted calibrator as JSON, SQL, Python, JavaScript or ONNX.
+
+    Fit a calibrator and write it to files that give the same numbers elsewhere. The paths of the
+    written files are printed, one per line.
+
+    examples:
+      calib export cal.csv --outcome y --score p --method spline -o map.json
+      calib export cal.csv --outcome y --score p --method beta -o map.sql --dialect bigquery
+      calib export map.json -o map.sql --dialect snowflake --table scored --column p
+
+    exit status:
+      0  the files were written and give the calibrator's numbers
+      2  the input cannot be used, or a file gave another value at a test score
+    """
+    from calib.cli import export as exporting
+    from calib.exports import TARGETS
+
+    check_outputs(output, TARGETS)
+    fitted, about = exporting.fitted_calibrator(rows, settings, method)
+    return exporting.save(fitted, output, dialect, {"table": table, "columns": column} | about)
+
+
+def verify(
+    file: Annotated[
+        Path,
+        Words(
+            "report.json, or - for standard input, or a file that ends in .json, .sql, .py, .js or "
+            ".onnx",
+            FILE,
+            positional=True,
+        ),
+    ],
+    *,
+    signed_by: Annotated[
+        Path | None,
+        Words(
+            "public Ed25519 key that must have signed the report, in PEM or OpenSSH's form", "KEY"
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        Words(
+            "JSON file of the same calibrator; needed where a file has no formula as data, such as "
+            "that of a spline (default: the file of the same name that ends in .json)",
+            "JSON",
+        ),
+    ] = None,
+) -> int:
+    """Recompute a report, or write an exported calibrator again and compare.
+
+    Check the seal of a report.json, and compute the numbers of an exact one again from its counts.
+    Or write an exported calibrator again, compare the two texts, and run the text at test scores if
+    they are equal. One line on standard output gives the result; standard error lists what is not
+    verified.
+
+    examples:
+      calib verify report.json
+      calib verify report.json --signed-by key.pub
+      calib verify map.sql
+      calib verify map.sql --source map.json
+
+    A guarded report is "consistent": its sums agree, and the counts of its scores are not in it.
+    All other results are "pass" or "fail".
+
+    exit status:
+      0  all numbers were reproduced, or are consistent
+      1  a number differs (the first one is named), the file was changed, or another key signed it
+      2  the file is neither a report nor an exported calibrator
+    """
+    from calib.cli.verify import verify_file
+
+    return verify_file(file, signed_by, source)
+
+
+MAX_PORT = 65_535
+# The Data page asks for these, so the command has no options for them.
+ASKED_ON_PAGE = ("strict", "exact", "model_value", "name")
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if not 0 <= number <= MAX_PORT:
+        raise ValueError(
+            f"must be a whole number from 0 (any free port) to {MAX_PORT}, got {text!r}."
+        )
+    return number
+
+
+class _ServedColumns(LoadOptions):
+    """Columns. What is not named is guessed."""
+
+
+def serve(
+    columns: Annotated[_ServedColumns, Part(leave_out=ASKED_ON_PAGE)],
+    *,
+    predictions: Annotated[
+        Sequence[str],
+        Words(
+            "file, - for standard input, folder, glob, or DuckDB database",
+            FILE,
+            many=True,
+            positional=True,
+        ),
+    ] = (),
+    table: Annotated[str | None, Words("table of a DuckDB database", NAME)] = None,
+    port: Annotated[
+        int | None, Words("default: 8501, or the next free port", NUMBER, convert=_port)
+    ] = None,
+    address: Annotated[str | None, Words("default: localhost, this machine only", NAME)] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        Words(
+            "one more name under which browsers know the server (*.example.org: all below it); "
+            "other names are refused.",
+            NAME,
+            many=True,
+        ),
+    ] = None,
+) -> int:
+    """Open the dashboard, on a file if one is named.
+
+    Start the dashboard and print its address. Named data open as if they were dropped on the first
+    page; several files are one model each.
+
+    examples:
+      calib serve
+      calib serve predictions.parquet --outcome y --score p
+      calib serve cal.csv --test test.csv --port 8600
+      calib serve scores.duckdb --table scores --outcome y --score p
+
+    The data are open in every session: everybody who can open the dashboard sees them. It listens
+    on this machine only, unless --address is given. Other options of Streamlit are set as
+    environment variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE. In a checkout of the project,
+    `streamlit run app.py` opens the dashboard without a file.
+    """
+    from calib.cli.serve import serve_data
+
+    arguments = shared.arguments_of(columns, LoadOptions)
+    return serve_data(predictions, table, arguments, port, address, allow_host or [])
+
+
+Monitor = Annotated[str, Words("name of the monitor", NAME)]
+By = Annotated[str, Words("name for the log (default: the user who is logged in)", NAME)]
+MAX_HORIZON_DAYS = 3650
+
+
+def _horizon(text: str) -> int:
+    number = text.strip().removesuffix("d")
+    if not (number.isascii() and number.isdigit()) or int(number) > MAX_HORIZON_DAYS:
+        raise ValueError(
+            f"must be a whole number of days, 0 to {MAX_HORIZON_DAYS}, such as 30d, got {text!r}."
+        )
+    return int(number)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must be a day such as 2026-03-01, got {text!r}.") from None
+
+
+def _webhook(text: str) -> str:
+    from calib.cli.webhook import webhook
+
+    return webhook(text)
+
+
+def monitor() -> None:
+    """Monitor calibration by day, with an alarm that may be looked at every day.
+
+    Add days of predictions to a monitor, and check it as often as you like: a calibrated model
+    raises a false alarm with probability 5% over its whole life.
+
+    examples:
+      calib monitor add --name churn day.parquet --outcome y --score p --time predicted_at \\
+          --horizon 30d
+      calib monitor add --name churn next.parquet
+      calib monitor check --name churn --junit monitor.xml
+      calib monitor reset --name churn --from 2026-05-01
+      calib monitor show --name churn
+
+    Add the rows of each day once, when they are older than the horizon. The same rows twice count
+    once. Rows must be independent: keep one row per cluster. CALIB_HOME or CALIB_DATABASE_URL names
+    where the counts are kept, as for reports.
+
+    exit status of check:
+      0  no alarm, or too early to tell   1  an alarm is open
+      2  the input cannot be used         3  an internal error of calib, with a traceback
+    """
+
+
+def monitor_add(
+    file: Annotated[
+        str,
+        Words(
+            "CSV, JSON Lines, Parquet or Arrow; counts by day of calib scan; or - for standard "
+            "input",
+            FILE,
+            positional=True,
+        ),
+    ],
+    columns: shared.MonitorColumns,
+    *,
+    name: Monitor,
+    by: By = "",
+    horizon: Annotated[
+        int | None,
+        Words(
+            "days after which an outcome is final, such as 30 or 30d; needed for the first file",
+            "DAYS",
+            convert=_horizon,
+        ),
+    ] = None,
+    correct: Annotated[
+        bool,
+        Words("the file has all rows of its days: earlier counts of these days no longer count"),
+    ] = False,
+) -> int:
+    """Add the rows of one or several days."""
+    from calib.cli.monitor import add, monitors
+
+    with monitors() as stored:
+        return add(stored, name, file, columns, horizon=horizon, correct=correct, by=by)
+
+
+def monitor_check(
+    *,
+    name: Monitor,
+    junit: Annotated[Path | None, Words("also write JUnit XML", FILE)] = None,
+    json: Annotated[bool, Words("print JSON instead of a sentence")] = False,
+    webhook: Annotated[
+        str | None,
+        Words(
+            "post the same JSON to this https address when an alarm opens and when it closes, once "
+            "each; the check waits at most 5 seconds. Other users of the computer see arguments: "
+            "CALIB_WEBHOOK or --webhook-file keep the address secret",
+            "URL",
+            convert=_webhook,
+        ),
+    ] = None,
+    webhook_file: Annotated[
+        Path | None,
+        Words("file with this address (default: the address in CALIB_WEBHOOK, if it is set)", FILE),
+    ] = None,
+    today: Annotated[
+        date | None,
+        Words(
+            "the last complete day, such as 2026-03-01 (default: yesterday in UTC)",
+            "DATE",
+            convert=_day,
+        ),
+    ] = None,
+) -> int:
+    """Exit with status 1 if an alarm is open."""
+    from calib.cli.monitor import check as check_monitor
+    from calib.cli.monitor import monitors
+    from calib.cli.webhook import chosen
+
+    if webhook is not None and webhook_file is not None:
+        raise ValueError("--webhook and --webhook-file both name the address: give one of them.")
+    url = chosen(webhook, webhook_file)
+    with monitors() as stored:
+        return check_monitor(stored, name, today=today, junit=junit, as_text=not json, url=url)
+
+
+def monitor_reset(
+    *,
+    name: Monitor,
+    first_day: Annotated[
+        date,
+        Words(
+            "first day whose predictions the new calibrator made, such as 2026-05-01",
+            "DATE",
+            flags=("--from",),
+            convert=_day,
+        ),
+    ],
+    by: By = "",
+) -> int:
+    """Start the evidence anew for a new calibrator."""
+    from calib.cli.monitor import monitors, reset
+
+    with monitors() as stored:
+        return reset(stored, name, first_day, by)
+
+
+def monitor_show(*, name: Monitor) -> int:
+    """What was added to a monitor."""
+    from calib.cli.monitor import monitors, show
+
+    with monitors() as stored:
+        return show(stored.open(name))
+
+
+def monitor_remove(*, name: Monitor, by: By = "") -> int:
+    """Remove a monitor for good."""
+    from calib.cli.monitor import monitors, remove
+
+    with monitors() as stored:
+        return remove(stored, name, by)
+
+
+def monitor_list() -> int:
+    """All monitors."""
+    from calib.cli.monitor import list_all, monitors
+
+    with monitors() as stored:
+        return list_all(stored)
+
+
+def reports() -> None:
+    """List, delete, restore, verify and export saved reports.
+
+    Manage the reports that were saved in the dashboard. A deleted report can be restored for 30
+    days.
+
+    examples:
+      calib reports list
+      calib reports delete ID
+      calib reports restore ID
+      calib reports verify --export copies/
+
+    CALIB_HOME or CALIB_DATABASE_URL names where the reports are kept, as for the dashboard.
+    """
+
+
+Ids = Annotated[list[str], Words("id of a report", "ID", positional=True)]
+
+
+def reports_list() -> int:
+    """The saved reports, and those that can be restored."""
+    from calib.cli.reports import saved, show_saved
+
+    with saved() as store:
+        return show_saved(store)
+
+
+def reports_delete(
+    ids: Ids,
+    *,
+    for_good: Annotated[bool, Words("remove them permanently, at once")] = False,
+    by: By = "",
+) -> int:
+    """Delete reports; they can be restored for 30 days."""
+    from calib.cli.reports import delete, saved
+
+    with saved() as store:
+        return delete(store, ids, by, for_good=for_good)
+
+
+def reports_restore(ids: Ids, *, by: By = "") -> int:
+    """Restore deleted reports."""
+    from calib.cli.reports import restore, saved
+
+    with saved() as store:
+        return restore(store, ids, by)
+
+
+def reports_log() -> int:
+    """Who saved, deleted and restored which report."""
+    from calib.cli.reports import saved, show_log
+
+    with saved() as store:
+        return show_log(store)
+
+
+def reports_verify(
+    *,
+    export: Annotated[
+        str | None,
+        Words("write every report that can be opened into this folder, as ID.json", "FOLDER"),
+    ] = None,
+) -> int:
+    """Check that every report can be read."""
+    from calib.cli.reports import saved, verify_all
+
+    with saved() as store:
+        return verify_all(store, export)
+
+
+# In the order of the help text; a tuple is a group with its commands.
+COMMANDS: tuple[Any, ...] = (
+    report,
+    check,
+    judge,
+    (
+        *(monitor, monitor_add, monitor_check, monitor_reset, monitor_show, monitor_remove),
+        monitor_list,
+    ),
+    compare,
+    scan,
+    sql,
+    export,
+    (reports, reports_list, reports_delete, reports_restore, reports_log, reports_verify),
+    verify,
+    serve,
+)
