@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from calib.cli import options as shared
-from calib.cli.options import COLUMN, FILE, NAME, NUMBER, check_outputs
+from calib.cli.options import check_outputs
 from calib.cli.parameters import Part, Words
 from calib.data.file_options import LoadOptions, ModelOptions
 
@@ -25,22 +25,9 @@ def report(
     judged: shared.JudgeRows,
     limits: shared.Limits,
     *,
-    output: Annotated[
-        list[Path],
-        shared.output("ending in .html, .json, .md or .zip; .zip holds the tables as CSV"),
-    ],
-    sign: Annotated[
-        Path | None,
-        Words(
-            "private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
-            "cryptography",
-            "KEY",
-        ),
-    ] = None,
-    images: Annotated[
-        Literal["png", "svg"] | None,
-        Words("also draw every chart into the .zip; needs kaleido and a Chrome or Chromium"),
-    ] = None,
+    output: shared.Output,
+    sign: Path | None = None,
+    images: Literal["png", "svg"] | None = None,
 ) -> int:
     """Write a report as HTML, JSON, Markdown or tables.
 
@@ -48,6 +35,11 @@ def report(
     line. With limits, the record of the report says whether they are met. With gold labels, the
     rows are those that a judge scored, and the report begins with their pass rate. Of the settings,
     only the level and the seed are used then.
+
+    output: file to write, ending in .html, .json, .md or .zip; .zip holds the tables as CSV
+    sign KEY: private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package
+        cryptography
+    images: also draw every chart into the .zip; needs kaleido and a Chrome or Chromium
 
     examples:
       calib report predictions.parquet --outcome y --score p -o report.html
@@ -84,20 +76,16 @@ def check(
     limits: shared.CheckedLimits,
     judged: shared.JudgeLimits,
     *,
-    method: Annotated[
-        str,
-        Words(
-            "method whose scores are checked: uncalibrated or a calibrator",
-            "KEY",
-            choices=shared.methods,
-        ),
-    ] = "uncalibrated",
-    junit: Annotated[Path | None, Words("also write JUnit XML", FILE)] = None,
+    method: shared.Method = "uncalibrated",
+    junit: Path | None = None,
 ) -> int:
     """Check predictions against limits; exit with status 1 if one is exceeded.
 
     Check the scores, or a calibrator's held-out scores, against limits. One line on standard output
     reports the result.
+
+    method KEY: method whose scores are checked: uncalibrated or a calibrator
+    junit: also write JUnit XML
 
     examples:
       calib check predictions.parquet --outcome y --score p --max-ks 0.02
@@ -119,40 +107,32 @@ def check(
 
 
 def judge(
-    judged: Annotated[
-        str,
-        Words(
-            "judged rows: CSV, TSV, Parquet, Arrow; or - for standard input",
-            FILE,
-            positional=True,
-        ),
-    ],
+    judged: str,
     rows: shared.JudgeRows,
     columns: shared.JudgeColumns,
     text: shared.TextFormat,
     *,
-    confidence_level: Annotated[float, Words("confidence level of intervals", NUMBER)] = 0.95,
-    threshold: Annotated[
-        float,
-        Words(
-            "the judge's answer is pass if its score, converted to 0 to 1, is at least this", NUMBER
-        ),
-    ] = 0.5,
-    seed: Annotated[int, Words("seed of --next", NUMBER)] = 0,
-    width: Annotated[
-        float | None,
-        Words(
-            "also say how many labels give an interval of at most this width, such as 0.1", NUMBER
-        ),
-    ] = None,
-    next: Annotated[Path | None, Words("CSV of the rows to label next", FILE)] = None,  # noqa: A002
-    next_rows: Annotated[int, Words("how many", NUMBER)] = 50,
-    json: Annotated[bool, Words("print JSON")] = False,
+    confidence_level: float = 0.95,
+    threshold: float = 0.5,
+    seed: int = 0,
+    width: float | None = None,
+    next: Path | None = None,  # noqa: A002
+    next_rows: int = 50,
+    json: bool = False,
 ) -> int:
     """Estimate a pass rate from a judge's scores and gold labels.
 
     Estimate the pass rate of rows that a judge scored, from gold labels of some of them, and the
     judge's agreement with the labels.
+
+    judged FILE: judged rows: CSV, TSV, Parquet, Arrow; or - for standard input
+    confidence_level: confidence level of intervals
+    threshold: the judge's answer is pass if its score, converted to 0 to 1, is at least this
+    seed: seed of --next
+    width: also say how many labels give an interval of at most this width, such as 0.1
+    next: CSV of the rows to label next
+    next_rows: how many
+    json: print JSON
 
     examples:
       calib judge judged.csv --gold gold.csv
@@ -175,18 +155,19 @@ def judge(
 
 
 def compare(
-    first: Annotated[Path, Words("report.json, the earlier one", FILE, positional=True)],
-    second: Annotated[Path, Words("report.json, the later one", FILE, positional=True)],
+    first: Path,
+    second: Path,
     *,
-    output: Annotated[
-        list[Path] | None,
-        shared.output("ending in .html, .json or .md; Markdown on standard output if not given"),
-    ] = None,
+    output: shared.Output | None = None,
 ) -> int:
     """Compare two reports (report.json).
 
     Show what changed between two reports: data, settings, verdict, and every number under common
     settings. Differences are second minus first: give the earlier one first, as the page does.
+
+    first: report.json, the earlier one
+    second: report.json, the later one
+    output: file to write, ending in .html, .json or .md; Markdown on standard output if not given
 
     examples:
       calib compare march.json april.json
@@ -208,6 +189,18 @@ def compare(
     return 0
 
 
+Warehouse = Literal[
+    "snowflake",
+    "bigquery",
+    "databricks",
+    "spark",
+    "postgres",
+    "redshift",
+    "trino",
+    "duckdb",
+    "clickhouse",
+    "tsql",
+]
 OF_QUERY = ("outcome", "score", "slices", "time", "weight")
 NOT_SCANNED = (
     *("delimiter", "header", "encoding", "sheet", "scorer", "filter", "correct_from"),
@@ -215,7 +208,7 @@ NOT_SCANNED = (
 )
 Cross = Annotated[
     list[tuple[str, str]] | None,
-    Words("two columns to slice by together.", "COLUMN COLUMN", many=True),
+    Words("two columns to slice by together.", "COLUMN COLUMN"),
 ]
 
 
@@ -228,25 +221,24 @@ class _QueryColumns(LoadOptions):
 
 
 def scan(
-    sources: Annotated[
-        list[str],
-        Words("file, glob or folder, or - for standard input", FILE, positional=True),
-    ],
+    sources: list[str],
     columns: Annotated[_ScanColumns, Part(leave_out=NOT_SCANNED)],
     *,
-    output: Annotated[list[Path], shared.output("a file of cells, ending in .parquet")],
+    output: shared.Output,
     cross: Cross = None,
-    table: Annotated[str | None, Words("table of a DuckDB database", NAME)] = None,
-    view: Annotated[
-        str,
-        Words("with one score column per class: top:1 (the default) or class:k", shared.TEXT),
-    ] = "",
+    table: str | None = None,
+    view: str = "",
 ) -> int:
     """Count predictions of any size into a small file of cells.
 
     Count predictions where they are stored, in bounded memory: Parquet, CSV or Arrow files, a
     folder of them, or a table of a DuckDB database. The cells, without rows, are written to a file
     that report and check read.
+
+    sources FILE: file, glob or folder, or - for standard input
+    output: file to write, a file of cells, ending in .parquet
+    table NAME: table of a DuckDB database
+    view: with one score column per class: top:1 (the default) or class:k
 
     examples:
       calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
@@ -265,28 +257,18 @@ def scan(
 def sql(
     columns: Annotated[_QueryColumns, Part(only=OF_QUERY)],
     *,
-    dialect: Annotated[
-        Literal[
-            "snowflake",
-            "bigquery",
-            "databricks",
-            "spark",
-            "postgres",
-            "redshift",
-            "trino",
-            "duckdb",
-            "clickhouse",
-            "tsql",
-        ],
-        Words("SQL dialect of the warehouse"),
-    ],
-    table: Annotated[str, Words(shared.TABLE, NAME)],
+    dialect: Warehouse,
+    table: str,
     cross: Cross = None,
 ) -> int:
     """Print the query that counts predictions in a warehouse.
 
     Print the query that counts predictions into cells. Run it in the warehouse, save its result as
     CSV or Parquet, and give that to report or check. No row leaves the warehouse.
+
+    dialect: SQL dialect of the warehouse
+    table NAME: table of the query, with its schema, such as lake.scores; a part of the name that
+        contains a dot is written in double quotes
 
     examples:
       calib sql --dialect snowflake --table scores --outcome y --score p --slice region
@@ -307,29 +289,24 @@ def export(
     rows: shared.Rows,
     settings: Annotated[shared.SettingsOptions, Part(leave_out=("methods",))],
     *,
-    output: Annotated[list[Path], shared.output("ending in .json, .sql, .py, .js or .onnx")],
-    method: Annotated[
-        str | None,
-        Words("the calibrator (default: the recommended one)", "KEY", choices=shared.methods),
-    ] = None,
-    dialect: Annotated[
-        str | None, Words("SQL dialect (default: duckdb)", NAME, choices=shared.dialects)
-    ] = None,
-    table: Annotated[str, Words(shared.TABLE, NAME)] = "scores",
-    column: Annotated[
-        list[str] | None,
-        Words(
-            "column of the score in the query; once per class for a matrix (default: score, or the "
-            "names of the classes).",
-            COLUMN,
-            many=True,
-        ),
-    ] = None,
+    output: shared.Output,
+    method: shared.Method | None = None,
+    dialect: shared.Dialect | None = None,
+    table: str = "scores",
+    column: list[str] | None = None,
 ) -> int:
     """Write a fitted calibrator as JSON, SQL, Python, JavaScript or ONNX.
 
     Fit a calibrator and write it to files that give the same numbers elsewhere. The paths of the
     written files are printed, one per line.
+
+    output: file to write, ending in .json, .sql, .py, .js or .onnx
+    method KEY: the calibrator (default: the recommended one)
+    dialect NAME: SQL dialect (default: duckdb)
+    table NAME: table of the query, with its schema, such as lake.scores; a part of the name that
+        contains a dot is written in double quotes
+    column COLUMN: column of the score in the query; once per class for a matrix (default: score, or
+        the names of the classes)
 
     examples:
       calib export cal.csv --outcome y --score p --method spline -o map.json
@@ -349,30 +326,10 @@ def export(
 
 
 def verify(
-    file: Annotated[
-        Path,
-        Words(
-            "report.json, or - for standard input, or a file that ends in .json, .sql, .py, .js or "
-            ".onnx",
-            FILE,
-            positional=True,
-        ),
-    ],
+    file: Path,
     *,
-    signed_by: Annotated[
-        Path | None,
-        Words(
-            "public Ed25519 key that must have signed the report, in PEM or OpenSSH's form", "KEY"
-        ),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        Words(
-            "JSON file of the same calibrator; needed where a file has no formula as data, such as "
-            "that of a spline (default: the file of the same name that ends in .json)",
-            "JSON",
-        ),
-    ] = None,
+    signed_by: Path | None = None,
+    source: Path | None = None,
 ) -> int:
     """Recompute a report, or write an exported calibrator again and compare.
 
@@ -380,6 +337,12 @@ def verify(
     Or write an exported calibrator again, compare the two texts, and run the text at test scores if
     they are equal. One line on standard output gives the result; standard error lists what is not
     verified.
+
+    file: report.json, or - for standard input, or a file that ends in .json, .sql, .py, .js or
+        .onnx
+    signed_by KEY: public Ed25519 key that must have signed the report, in PEM or OpenSSH's form
+    source JSON: JSON file of the same calibrator; needed where a file has no formula as data, such
+        as that of a spline (default: the file of the same name that ends in .json)
 
     examples:
       calib verify report.json
@@ -414,41 +377,33 @@ def _port(text: str) -> int:
     return number
 
 
+Port = Annotated[int, Words(convert=_port)]
+
+
 class _ServedColumns(LoadOptions):
     """Columns. What is not named is guessed."""
 
 
 def serve(
     columns: Annotated[_ServedColumns, Part(leave_out=ASKED_ON_PAGE)],
+    predictions: Sequence[str] = (),
     *,
-    predictions: Annotated[
-        Sequence[str],
-        Words(
-            "file, - for standard input, folder, glob, or DuckDB database",
-            FILE,
-            many=True,
-            positional=True,
-        ),
-    ] = (),
-    table: Annotated[str | None, Words("table of a DuckDB database", NAME)] = None,
-    port: Annotated[
-        int | None, Words("default: 8501, or the next free port", NUMBER, convert=_port)
-    ] = None,
-    address: Annotated[str | None, Words("default: localhost, this machine only", NAME)] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        Words(
-            "one more name under which browsers know the server (*.example.org: all below it); "
-            "other names are refused.",
-            NAME,
-            many=True,
-        ),
-    ] = None,
+    table: str | None = None,
+    port: Port | None = None,
+    address: str | None = None,
+    allow_host: list[str] | None = None,
 ) -> int:
     """Open the dashboard, on a file if one is named.
 
     Start the dashboard and print its address. Named data open as if they were dropped on the first
     page; several files are one model each.
+
+    predictions FILE: file, - for standard input, folder, glob, or DuckDB database
+    table NAME: table of a DuckDB database
+    port: default: 8501, or the next free port
+    address NAME: default: localhost, this machine only
+    allow_host NAME: one more name under which browsers know the server (*.example.org: all below
+        it); other names are refused
 
     examples:
       calib serve
@@ -467,8 +422,8 @@ def serve(
     return serve_data(predictions, table, arguments, port, address, allow_host or [])
 
 
-Monitor = Annotated[str, Words("name of the monitor", NAME)]
-By = Annotated[str, Words("name for the log (default: the user who is logged in)", NAME)]
+Monitor = Annotated[str, Words("name of the monitor", "NAME")]
+By = Annotated[str, Words("name for the log (default: the user who is logged in)", "NAME")]
 MAX_HORIZON_DAYS = 3650
 
 
@@ -492,6 +447,11 @@ def _webhook(text: str) -> str:
     from calib.cli.webhook import webhook
 
     return webhook(text)
+
+
+Horizon = Annotated[int, Words(convert=_horizon)]
+Day = Annotated[date, Words(convert=_day)]
+Webhook = Annotated[str, Words(convert=_webhook)]
 
 
 def monitor() -> None:
@@ -519,122 +479,102 @@ def monitor() -> None:
 
 
 def monitor_add(
-    file: Annotated[
-        str,
-        Words(
-            "CSV, JSON Lines, Parquet or Arrow; counts by day of calib scan; or - for standard "
-            "input",
-            FILE,
-            positional=True,
-        ),
-    ],
+    file: str,
     columns: shared.MonitorColumns,
     *,
     name: Monitor,
     by: By = "",
-    horizon: Annotated[
-        int | None,
-        Words(
-            "days after which an outcome is final, such as 30 or 30d; needed for the first file",
-            "DAYS",
-            convert=_horizon,
-        ),
-    ] = None,
-    correct: Annotated[
-        bool,
-        Words("the file has all rows of its days: earlier counts of these days no longer count"),
-    ] = False,
+    horizon: Horizon | None = None,
+    correct: bool = False,
 ) -> int:
-    """Add the rows of one or several days."""
-    from calib.cli.monitor import add, monitors
+    """Add the rows of one or several days.
 
-    with monitors() as stored:
-        return add(stored, name, file, columns, horizon=horizon, correct=correct, by=by)
+    file FILE: CSV, JSON Lines, Parquet or Arrow; counts by day of calib scan; or - for standard
+        input
+    horizon DAYS: days after which an outcome is final, such as 30 or 30d; needed for the first file
+    correct: the file has all rows of its days: earlier counts of these days no longer count
+    """
+    from calib.cli.monitor import add
+    from calib.cli.reports import opened_store
+
+    with opened_store("Monitors") as store:
+        return add(store.monitors, name, file, columns, horizon=horizon, correct=correct, by=by)
 
 
 def monitor_check(
     *,
     name: Monitor,
-    junit: Annotated[Path | None, Words("also write JUnit XML", FILE)] = None,
-    json: Annotated[bool, Words("print JSON instead of a sentence")] = False,
-    webhook: Annotated[
-        str | None,
-        Words(
-            "post the same JSON to this https address when an alarm opens and when it closes, once "
-            "each; the check waits at most 5 seconds. Other users of the computer see arguments: "
-            "CALIB_WEBHOOK or --webhook-file keep the address secret",
-            "URL",
-            convert=_webhook,
-        ),
-    ] = None,
-    webhook_file: Annotated[
-        Path | None,
-        Words("file with this address (default: the address in CALIB_WEBHOOK, if it is set)", FILE),
-    ] = None,
-    today: Annotated[
-        date | None,
-        Words(
-            "the last complete day, such as 2026-03-01 (default: yesterday in UTC)",
-            "DATE",
-            convert=_day,
-        ),
-    ] = None,
+    junit: Path | None = None,
+    json: bool = False,
+    webhook: Webhook | None = None,
+    webhook_file: Path | None = None,
+    today: Day | None = None,
 ) -> int:
-    """Exit with status 1 if an alarm is open."""
+    """Exit with status 1 if an alarm is open.
+
+    junit: also write JUnit XML
+    json: print JSON instead of a sentence
+    webhook URL: post the same JSON to this https address when an alarm opens and when it closes,
+        once each; the check waits at most 5 seconds. Other users of the computer see arguments:
+        CALIB_WEBHOOK or --webhook-file keep the address secret
+    webhook_file: file with this address (default: the address in CALIB_WEBHOOK, if it is set)
+    today: the last complete day, such as 2026-03-01 (default: yesterday in UTC)
+    """
     from calib.cli.monitor import check as check_monitor
-    from calib.cli.monitor import monitors
+    from calib.cli.reports import opened_store
     from calib.cli.webhook import chosen
 
     if webhook is not None and webhook_file is not None:
         raise ValueError("--webhook and --webhook-file both name the address: give one of them.")
     url = chosen(webhook, webhook_file)
-    with monitors() as stored:
-        return check_monitor(stored, name, today=today, junit=junit, as_text=not json, url=url)
+    with opened_store("Monitors") as store:
+        return check_monitor(
+            store.monitors, name, today=today, junit=junit, as_text=not json, url=url
+        )
 
 
 def monitor_reset(
     *,
     name: Monitor,
-    first_day: Annotated[
-        date,
-        Words(
-            "first day whose predictions the new calibrator made, such as 2026-05-01",
-            "DATE",
-            flags=("--from",),
-            convert=_day,
-        ),
-    ],
+    first_day: Annotated[date, Words(flags=("--from",), convert=_day)],
     by: By = "",
 ) -> int:
-    """Start the evidence anew for a new calibrator."""
-    from calib.cli.monitor import monitors, reset
+    """Start the evidence anew for a new calibrator.
 
-    with monitors() as stored:
-        return reset(stored, name, first_day, by)
+    first_day: first day whose predictions the new calibrator made, such as 2026-05-01
+    """
+    from calib.cli.monitor import reset
+    from calib.cli.reports import opened_store
+
+    with opened_store("Monitors") as store:
+        return reset(store.monitors, name, first_day, by)
 
 
 def monitor_show(*, name: Monitor) -> int:
     """What was added to a monitor."""
-    from calib.cli.monitor import monitors, show
+    from calib.cli.monitor import show
+    from calib.cli.reports import opened_store
 
-    with monitors() as stored:
-        return show(stored.open(name))
+    with opened_store("Monitors") as store:
+        return show(store.monitors.open(name))
 
 
 def monitor_remove(*, name: Monitor, by: By = "") -> int:
     """Remove a monitor for good."""
-    from calib.cli.monitor import monitors, remove
+    from calib.cli.monitor import remove
+    from calib.cli.reports import opened_store
 
-    with monitors() as stored:
-        return remove(stored, name, by)
+    with opened_store("Monitors") as store:
+        return remove(store.monitors, name, by)
 
 
 def monitor_list() -> int:
     """All monitors."""
-    from calib.cli.monitor import list_all, monitors
+    from calib.cli.monitor import list_all
+    from calib.cli.reports import opened_store
 
-    with monitors() as stored:
-        return list_all(stored)
+    with opened_store("Monitors") as store:
+        return list_all(store.monitors)
 
 
 def reports() -> None:
@@ -653,57 +593,60 @@ def reports() -> None:
     """
 
 
-Ids = Annotated[list[str], Words("id of a report", "ID", positional=True)]
+Ids = Annotated[list[str], Words("id of a report", "ID")]
 
 
 def reports_list() -> int:
     """The saved reports, and those that can be restored."""
-    from calib.cli.reports import saved, show_saved
+    from calib.cli.reports import opened_store, show_saved
 
-    with saved() as store:
+    with opened_store() as store:
         return show_saved(store)
 
 
 def reports_delete(
     ids: Ids,
     *,
-    for_good: Annotated[bool, Words("remove them permanently, at once")] = False,
+    for_good: bool = False,
     by: By = "",
 ) -> int:
-    """Delete reports; they can be restored for 30 days."""
-    from calib.cli.reports import delete, saved
+    """Delete reports; they can be restored for 30 days.
 
-    with saved() as store:
+    for_good: remove them permanently, at once
+    """
+    from calib.cli.reports import delete, opened_store
+
+    with opened_store() as store:
         return delete(store, ids, by, for_good=for_good)
 
 
 def reports_restore(ids: Ids, *, by: By = "") -> int:
     """Restore deleted reports."""
-    from calib.cli.reports import restore, saved
+    from calib.cli.reports import opened_store, restore
 
-    with saved() as store:
+    with opened_store() as store:
         return restore(store, ids, by)
 
 
 def reports_log() -> int:
     """Who saved, deleted and restored which report."""
-    from calib.cli.reports import saved, show_log
+    from calib.cli.reports import opened_store, show_log
 
-    with saved() as store:
+    with opened_store() as store:
         return show_log(store)
 
 
 def reports_verify(
     *,
-    export: Annotated[
-        str | None,
-        Words("write every report that can be opened into this folder, as ID.json", "FOLDER"),
-    ] = None,
+    export: str | None = None,
 ) -> int:
-    """Check that every report can be read."""
-    from calib.cli.reports import saved, verify_all
+    """Check that every report can be read.
 
-    with saved() as store:
+    export FOLDER: write every report that can be opened into this folder, as ID.json
+    """
+    from calib.cli.reports import opened_store, verify_all
+
+    with opened_store() as store:
         return verify_all(store, export)
 
 

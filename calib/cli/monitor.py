@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +14,11 @@ from calib.analysis.monitor.result import copied
 from calib.cli.check import write_junit
 from calib.cli.options import MonitorColumns
 from calib.cli.predictions import is_result_of_query, with_options
+from calib.cli.reports import person, printable
 from calib.cli.streams import tell, writing
 from calib.cli.webhook import post
 from calib.data.aggregate import Aggregate
 from calib.data.file_options import Columns
-from calib.distribution import pip_install
 from calib.loading import InputError
 from calib.loading.monitored_rows import ROLES, Days, read_days
 from calib.text import chat, count, joined, listed, percent, plural, quoted
@@ -32,32 +29,18 @@ if TYPE_CHECKING:
 SUITE = "calib monitor check"
 
 
-@contextmanager
-def monitors() -> Iterator[Monitors]:
-    """The monitors that are stored. A problem of the store is an error of the input."""
-    if find_spec("sqlalchemy") is None:
-        raise ValueError(f"Monitors need SQLAlchemy: {pip_install('app')}.")
-    from calib.store import Store, StoreError
-
-    try:
-        with Store.from_environment() as store:
-            yield store.monitors
-    except StoreError as error:
-        raise ValueError(str(error)) from error
-
-
 def reset(monitors: Monitors, name: str, first_day: date, by: str) -> int:
     """Start the evidence anew."""
     _refuse_future(first_day, "The first day")
-    monitors.add_calibrator(name, first_day, by=_person(by))
-    print(f"{_printable(name)}: a new calibrator from {first_day} on")
+    monitors.add_calibrator(name, first_day, by=person(by))
+    print(f"{printable(name)}: a new calibrator from {first_day} on")
     return 0
 
 
 def remove(monitors: Monitors, name: str, by: str) -> int:
     """Remove a monitor."""
-    monitors.remove(name, by=_person(by))
-    print(f"{_printable(name)} removed")
+    monitors.remove(name, by=person(by))
+    print(f"{printable(name)} removed")
     return 0
 
 
@@ -95,10 +78,10 @@ def add(
         horizon=horizon,
         columns=columns,
         source=days.name,
-        by=_person(by),
+        by=person(by),
         correct=correct,
     )
-    shown = _printable(name)
+    shown = printable(name)
     if earlier is not None:
         when = f"{earlier.moment:%Y-%m-%d}" if earlier.moment else "earlier"
         print(f"{shown}: these rows were added {when} already, nothing was changed")
@@ -213,7 +196,7 @@ def check(
             case = (f"{monitor.name} is calibrated", kind, result.sentence)
             write_junit(junit, [case], facts, suite=SUITE)
     if as_text:
-        print(f"{'fail' if failed else 'pass'}: {result.sentence} ({_printable(monitor.name)})")
+        print(f"{'fail' if failed else 'pass'}: {result.sentence} ({printable(monitor.name)})")
     else:
         print(json.dumps(contents, indent=2))
     if url is not None:
@@ -296,26 +279,26 @@ def list_all(monitors: Monitors) -> int:
             summary = _summary(monitors.open(name))
         except StoreError as error:
             summary = str(error)
-        print(f"{_printable(name)}\t{_printable(summary)}")
+        print(f"{printable(name)}\t{printable(summary)}")
     return 0
 
 
 def show(monitor: Monitor) -> int:
     """Print what was added to a monitor."""
-    print(f"{_printable(monitor.name)}: {_summary(monitor)}")
+    print(f"{printable(monitor.name)}: {_summary(monitor)}")
     stored = {role: monitor.columns.get(role) for role in ROLES}
     columns = [
         f"{name} {listed(value if isinstance(value, list) else [value])}"
         for name, value in stored.items()
         if value
     ]
-    print(f"columns: {_printable(joined(columns))}")
+    print(f"columns: {printable(joined(columns))}")
     for entry in monitor.entries:
         moment = f"{entry.moment:%Y-%m-%d %H:%M}" if entry.moment else "?"
         is_rows = entry.kind in ("rows", "correction")
         what = entry.fingerprint[:12] if is_rows else entry.fingerprint
         cells = (str(entry.number), moment, entry.kind, what, entry.person, entry.name)
-        print("\t".join(map(_printable, cells)))
+        print("\t".join(map(printable, cells)))
     return 0
 
 
@@ -331,12 +314,3 @@ def _summary(monitor: Monitor) -> str:
         f"outcome, {percent(totals['late'] / n)} late, {plural(len(counts.names) - 1, 'slice')}, "
         f"{horizon}"
     )
-
-
-def _person(by: str) -> str:
-    return by or f"the operator ({getpass.getuser()})"
-
-
-def _printable(text: str) -> str:
-    # Names may contain characters that steer a terminal.
-    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,6 +1,6 @@
 """Options that commands share: each is a field of a dataclass. What is slow to import is not here.
 
-A field without `Words` is no option; a settings file sets it.
+A field that no docstring describes is no option; a settings file sets it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,6 @@ from typing import Annotated, Any, Literal
 
 from calib.cli.parameters import Words
 from calib.data.file_options import Decimal, FileFormat, LoadOptions
-
-TABLE = (
-    "table of the query, with its schema, such as lake.scores; a part of the name that contains a "
-    "dot is written in double quotes"
-)
-COLUMN, NUMBER, FILE, TEXT, LABEL, NAME = "COLUMN", "NUMBER", "FILE", "TEXT", "LABEL", "NAME"
-
-
-def output(meaning: str) -> Words:
-    return Words(f"file to write, {meaning}.", FILE, many=True, flags=("-o", "--output"))
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -78,48 +68,38 @@ def dialects() -> Iterable[str]:
     return DIALECTS
 
 
+Output = Annotated[list[Path], Words(flags=("-o", "--output"))]
+Keys = Annotated[tuple[str, ...], Words(convert=_listed)]
+Share = Annotated[float, Words(convert=_share)]
+MinShare = Annotated[float, Words(convert=_min_share)]
+Method = Annotated[str, Words(choices=methods)]
+Dialect = Annotated[str, Words(choices=dialects)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rows(LoadOptions):
-    """Data. What is not named is guessed, as in calib.load."""
+    """Data. What is not named is guessed, as in calib.load.
 
-    predictions: Annotated[
-        str,
-        Words(
-            "CSV, TSV, JSON Lines, Parquet, Arrow, NumPy (.npz), or an evaluation log; or - for "
-            "standard input; or a built-in example, as example:KEY",
-            metavar="FILE",
-            positional=True,
-        ),
-    ]
-    more_files: Annotated[
-        Sequence[str],
-        Words(
-            "further counts, which are added up; or further evaluation logs, which become slices "
-            "by task and model",
-            metavar="FILE",
-            many=True,
-            positional=True,
-        ),
-    ] = ()
-    sample: Annotated[
-        int | None,
-        Words(
-            "draw so many rows at random, 100 to 1,000,000: for rows that do not fit in memory, of "
-            "a file, folder, glob or DuckDB database. All results are those of the sample.",
-            NUMBER,
-        ),
-    ] = None
-    sample_key: Annotated[
-        str | None, Words("column that identifies each row, by which rows are drawn", COLUMN)
-    ] = None
-    sample_seed: Annotated[
-        int | None, Words("another seed draws other rows (default: 0)", NUMBER)
-    ] = None
-    sample_table: Annotated[
-        str | None, Words("table of a DuckDB database from which they are drawn", NAME)
-    ] = None
+    predictions FILE: CSV, TSV, JSON Lines, Parquet, Arrow, NumPy (.npz), or an evaluation log; or -
+        for standard input; or a built-in example, as example:KEY
+    more_files FILE: further counts, which are added up; or further evaluation logs, which become
+        slices by task and model
+    sample: draw so many rows at random, 100 to 1,000,000: for rows that do not fit in memory, of a
+        file, folder, glob or DuckDB database. All results are those of the sample.
+    sample_key COLUMN: column that identifies each row, by which rows are drawn
+    sample_seed: another seed draws other rows (default: 0)
+    sample_table NAME: table of a DuckDB database from which they are drawn
+    progress: report progress on standard error
+    """
+
+    predictions: Annotated[str, Words(positional=True)]
+    more_files: Annotated[Sequence[str], Words(positional=True)] = ()
+    sample: int | None = None
+    sample_key: str | None = None
+    sample_seed: int | None = None
+    sample_table: str | None = None
     # At a terminal, progress is shown without this option.
-    progress: Annotated[bool, Words("report progress on standard error")] = False
+    progress: bool = False
 
     def load_arguments(self) -> dict[str, Any]:
         """What was given for the rows, as arguments of `calib.load`."""
@@ -128,65 +108,38 @@ class Rows(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsOptions:
-    """Settings."""
+    """Settings.
 
-    settings: Annotated[
-        Path | None,
-        Words(
-            "settings.json of a report, or its report.json: columns and settings are those of this "
-            "report; options beside it win",
-            FILE,
-        ),
-    ] = None
-    view: Annotated[
-        str | None,
-        Words(
-            "binary view: class:k, top:r or within:r (default: class:1 for one score, top:1 for a "
-            "matrix)",
-            TEXT,
-        ),
-    ] = None
-    methods: Annotated[
-        tuple[str, ...] | None,
-        Words("calibrators to compare, as keys separated by commas", "KEYS", convert=_listed),
-    ] = None
-    metrics: Annotated[
-        tuple[str, ...] | None,
-        Words("metrics to add to the table, as keys separated by commas", "KEYS", convert=_listed),
-    ] = None
-    strategy: Annotated[
-        Literal["quantile", "uniform"] | None,
-        Words("how the rows are binned: equal counts per bin (the default), or equal widths"),
-    ] = None
-    n_bins: Annotated[int | None, Words("number of bins (default: 15)", NUMBER)] = None
-    epsilon: Annotated[
-        float | None, Words("epsilon of the compact logit; automatic if not given", NUMBER)
-    ] = None
-    n_folds: Annotated[
-        int | None,
-        Words(
-            "number of cross-fitting folds, if neither test rows nor folds are given (default: 5)",
-            NUMBER,
-        ),
-    ] = None
-    seed: Annotated[int | None, Words("seed of folds and resamples (default: 0)", NUMBER)] = None
-    confidence_level: Annotated[
-        float | None, Words("confidence level of intervals and bands (default: 0.95)", NUMBER)
-    ] = None
-    band: Annotated[
-        Literal["per_bin", "simultaneous"] | None,
-        Words(
-            "whether the consistency band has this level for each bin (the default) or for all "
-            "bins together"
-        ),
-    ] = None
-    epsilon_rule: Annotated[
-        Literal["symmetric", "published"] | None,
-        Words(
-            "rule of the automatic epsilon of spline and stack: symmetric (the default), or as "
-            "published (Lucena 2018)"
-        ),
-    ] = None
+    settings: settings.json of a report, or its report.json: columns and settings are those of this
+        report; options beside it win
+    view: binary view: class:k, top:r or within:r (default: class:1 for one score, top:1 for a
+        matrix)
+    methods KEYS: calibrators to compare, as keys separated by commas
+    metrics KEYS: metrics to add to the table, as keys separated by commas
+    strategy: how the rows are binned: equal counts per bin (the default), or equal widths
+    n_bins: number of bins (default: 15)
+    epsilon: epsilon of the compact logit; automatic if not given
+    n_folds: number of cross-fitting folds, if neither test rows nor folds are given (default: 5)
+    seed: seed of folds and resamples (default: 0)
+    confidence_level: confidence level of intervals and bands (default: 0.95)
+    band: whether the consistency band has this level for each bin (the default) or for all bins
+        together
+    epsilon_rule: rule of the automatic epsilon of spline and stack: symmetric (the default), or as
+        published (Lucena 2018)
+    """
+
+    settings: Path | None = None
+    view: str | None = None
+    methods: Keys | None = None
+    metrics: Keys | None = None
+    strategy: Literal["quantile", "uniform"] | None = None
+    n_bins: int | None = None
+    epsilon: float | None = None
+    n_folds: int | None = None
+    seed: int | None = None
+    confidence_level: float | None = None
+    band: Literal["per_bin", "simultaneous"] | None = None
+    epsilon_rule: Literal["symmetric", "published"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,58 +148,43 @@ class PartsOptions:
 
     The report includes every slice column and the time column. Decisions are included if costs or
     a capacity are given.
+
+    cross COLUMN COLUMN: two columns to slice by together
+    time_column COLUMN: column that defines the periods, one of the columns read (default: that of
+        --time)
+    n_ranges: number of ranges that a numeric column is cut into
+    unit: length of a period
+    cost_fp: cost of a false positive (default: 1)
+    cost_fn: cost of a false negative (default: 1)
+    capacity: share of rows that can be flagged, instead of a threshold by costs
+    parts: leave out slices, time and decisions
     """
 
-    cross: Annotated[
-        Sequence[tuple[str, str]],
-        Words("two columns to slice by together.", "COLUMN COLUMN", many=True),
-    ] = ()
-    time_column: Annotated[
-        str | None,
-        Words(
-            "column that defines the periods, one of the columns read (default: that of --time)",
-            COLUMN,
-        ),
-    ] = None
-    n_ranges: Annotated[
-        int, Words("number of ranges that a numeric column is cut into", NUMBER)
-    ] = 5
-    unit: Annotated[
-        Literal["day", "week", "month", "quarter", "year"] | None, Words("length of a period")
-    ] = None
-    cost_fp: Annotated[float | None, Words("cost of a false positive (default: 1)", NUMBER)] = None
-    cost_fn: Annotated[float | None, Words("cost of a false negative (default: 1)", NUMBER)] = None
-    capacity: Annotated[
-        float | None,
-        Words("share of rows that can be flagged, instead of a threshold by costs", NUMBER),
-    ] = None
-    parts: Annotated[bool, Words("leave out slices, time and decisions")] = True
+    cross: Sequence[tuple[str, str]] = ()
+    time_column: str | None = None
+    n_ranges: int = 5
+    unit: Literal["day", "week", "month", "quarter", "year"] | None = None
+    cost_fp: float | None = None
+    cost_fn: float | None = None
+    capacity: float | None = None
+    parts: bool = True
     slice_columns: Sequence[tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits."""
+    """Limits.
 
-    max_ks: Annotated[float | None, Words("maximum KS error", NUMBER, convert=_bound("max_ks"))] = (
-        None
-    )
-    max_ece: Annotated[
-        float | None,
-        Words(
-            "maximum expected calibration error, with the bins of the settings",
-            NUMBER,
-            convert=_bound("max_ece"),
-        ),
-    ] = None
-    max_log_loss: Annotated[
-        float | None,
-        Words("maximum log loss of the view", NUMBER, convert=_bound("max_log_loss")),
-    ] = None
-    min_p: Annotated[
-        float | None,
-        Words("minimum p-value of the KS test alone", NUMBER, convert=_bound("min_p")),
-    ] = None
+    max_ks: maximum KS error
+    max_ece: maximum expected calibration error, with the bins of the settings
+    max_log_loss: maximum log loss of the view
+    min_p: minimum p-value of the KS test alone
+    """
+
+    max_ks: Annotated[float | None, Words(convert=_bound("max_ks"))] = None
+    max_ece: Annotated[float | None, Words(convert=_bound("max_ece"))] = None
+    max_log_loss: Annotated[float | None, Words(convert=_bound("max_log_loss"))] = None
+    min_p: Annotated[float | None, Words(convert=_bound("min_p"))] = None
 
     def bounds(self) -> dict[str, float]:
         """The limits that were set, by the names of their arguments."""
@@ -256,28 +194,17 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class CertificateOptions:
-    """Certified threshold. The decisions then say which rows can be decided automatically."""
+    """Certified threshold. The decisions then say which rows can be decided automatically.
 
-    certify_error: Annotated[
-        float | None,
-        Words(
-            "highest error rate of rows decided automatically, such as 0.05",
-            "RATE",
-            convert=_share,
-        ),
-    ] = None
-    certify_confidence: Annotated[
-        float | None,
-        Words(
-            "probability that the certificate is right (default: the level of the settings)",
-            NUMBER,
-            convert=_share,
-        ),
-    ] = None
-    certify_sides: Annotated[
-        Literal["above", "both"],
-        Words("accept rows above a threshold, or also reject rows below another"),
-    ] = "above"
+    certify_error RATE: highest error rate of rows decided automatically, such as 0.05
+    certify_confidence: probability that the certificate is right (default: the level of the
+        settings)
+    certify_sides: accept rows above a threshold, or also reject rows below another
+    """
+
+    certify_error: Share | None = None
+    certify_confidence: Share | None = None
+    certify_sides: Literal["above", "both"] = "above"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,54 +212,42 @@ class CheckedLimits(CertificateOptions, Limits):
     """Limits.
 
     At least one must be given. A maximum is exceeded if the interval of the value lies above it.
+
+    strict_point: a maximum is exceeded if the value itself is above it
+    against: report.json of earlier, independent rows: fail if log loss or KS error is significantly
+        worse than in it
+    min_share SHARE: minimum share of rows that --certify-error certifies (default: any)
     """
 
-    strict_point: Annotated[
-        bool, Words("a maximum is exceeded if the value itself is above it")
-    ] = False
-    against: Annotated[
-        Path | None,
-        Words(
-            "report.json of earlier, independent rows: fail if log loss or KS error is "
-            "significantly worse than in it",
-            FILE,
-        ),
-    ] = None
-    min_share: Annotated[
-        float | None,
-        Words(
-            "minimum share of rows that --certify-error certifies (default: any)",
-            "SHARE",
-            convert=_min_share,
-        ),
-    ] = None
+    strict_point: bool = False
+    against: Path | None = None
+    min_share: MinShare | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportWords:
-    """Report."""
+    """Report.
 
-    title: Annotated[str, Words("title of the report", TEXT)] = ""
-    author: Annotated[str, Words("author of the report", TEXT)] = ""
-    note: Annotated[str, Words("note of the report", TEXT)] = ""
-    reviewer: Annotated[str, Words("who reviewed the report", TEXT)] = ""
-    model_version: Annotated[str, Words("the model and its version", TEXT)] = ""
-    sign_off: Annotated[
-        str,
-        Words("who signed the report off, and when. A settings file never contains it", TEXT),
-    ] = ""
-    held_out: Annotated[
-        Literal["unknown", "yes", "no"],
-        Words("whether these are held-out predictions (the model was not trained on these rows)"),
-    ] = "unknown"
-    grade: Annotated[
-        Literal["guarded", "exact"],
-        Words(
-            "counts in the report. guarded: cells of at least ten rows, for charts; calib verify "
-            "compares its sums. exact: every distinct score with its outcomes, readable in the "
-            "file; calib verify computes its numbers again, to the last bit"
-        ),
-    ] = "guarded"
+    title: title of the report
+    author: author of the report
+    note: note of the report
+    reviewer: who reviewed the report
+    model_version: the model and its version
+    sign_off: who signed the report off, and when. A settings file never contains it
+    held_out: whether these are held-out predictions (the model was not trained on these rows)
+    grade: counts in the report. guarded: cells of at least ten rows, for charts; calib verify
+        compares its sums. exact: every distinct score with its outcomes, readable in the file;
+        calib verify computes its numbers again, to the last bit
+    """
+
+    title: str = ""
+    author: str = ""
+    note: str = ""
+    reviewer: str = ""
+    model_version: str = ""
+    sign_off: str = ""
+    held_out: Literal["unknown", "yes", "no"] = "unknown"
+    grade: Literal["guarded", "exact"] = "guarded"
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Report.from_analysis`."""
@@ -340,29 +255,20 @@ class ReportWords:
         return words | {"held_out_declared": words.pop("held_out")}
 
 
-GOLD = (
-    "gold labels, matched by an id column, or by position; if not given, a column of the judged "
-    "rows that is blank for rows without a label"
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class JudgeRows:
-    """Judge. With gold labels, the rows are those that a judge scored."""
+    """Judge. With gold labels, the rows are those that a judge scored.
 
-    gold: Annotated[str | None, Words(GOLD, FILE)] = None
-    row_id: Annotated[
-        str | None,
-        Words(
-            "column that identifies each row, in both files; without one the files must have the "
-            "same rows in the same order",
-            COLUMN,
-        ),
-    ] = None
-    scale: Annotated[
-        tuple[float, float],
-        Words("lowest and highest possible score, such as 1 and 5", "LOW HIGH"),
-    ] = (0.0, 1.0)
+    gold FILE: gold labels, matched by an id column, or by position; if not given, a column of the
+        judged rows that is blank for rows without a label
+    row_id COLUMN: column that identifies each row, in both files; without one the files must have
+        the same rows in the same order
+    scale LOW HIGH: lowest and highest possible score, such as 1 and 5
+    """
+
+    gold: str | None = None
+    row_id: str | None = None
+    scale: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,60 +276,38 @@ class JudgeLimits(JudgeRows):
     """Limits of a judge.
 
     With them, the rows are those that a judge scored. Other limits and settings are not used.
+
+    min_kappa: minimum kappa of judge and gold labels
+    max_width: maximum width of the interval of the pass rate, such as 0.1
     """
 
-    min_kappa: Annotated[float | None, Words("minimum kappa of judge and gold labels", NUMBER)] = (
-        None
-    )
-    max_width: Annotated[
-        float | None,
-        Words("maximum width of the interval of the pass rate, such as 0.1", NUMBER),
-    ] = None
+    min_kappa: float | None = None
+    max_width: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeColumns:
-    """Columns. What is not given is guessed."""
+    """Columns. What is not given is guessed.
 
-    score: Annotated[
-        Sequence[str] | None,
-        Words(
-            "column of the judge's score, or of its answer such as pass and fail; several columns "
-            "are several judges.",
-            COLUMN,
-            many=True,
-        ),
-    ] = None
-    outcome: Annotated[str | None, Words("column of the gold labels", COLUMN)] = None
-    model: Annotated[
-        str | None, Words("column that names the model that answered each row", COLUMN)
-    ] = None
-    group: Annotated[
-        str | None,
-        Words(
-            "column of cluster IDs, if rows are not independent: samples of one question", COLUMN
-        ),
-    ] = None
-    positive: Annotated[
-        Sequence[str] | None,
-        Words(
-            "the label that passes, if it is not a word such as pass, yes or 1.", LABEL, many=True
-        ),
-    ] = None
-    negative: Annotated[
-        Sequence[str] | None,
-        Words("the label that fails, if there are more than two.", LABEL, many=True),
-    ] = None
-    others_negative: Annotated[
-        bool,
-        Words("count all labels that are not positive as negative (one against the rest)"),
-    ] = False
-    decimal: Annotated[
-        Decimal | None,
-        Words(
-            "decimal mark of numbers in text; it is required if cells such as 1,234 are ambiguous"
-        ),
-    ] = None
+    score COLUMN: column of the judge's score, or of its answer such as pass and fail; several
+        columns are several judges
+    outcome COLUMN: column of the gold labels
+    model COLUMN: column that names the model that answered each row
+    group COLUMN: column of cluster IDs, if rows are not independent: samples of one question
+    positive LABEL: the label that passes, if it is not a word such as pass, yes or 1
+    negative LABEL: the label that fails, if there are more than two
+    others_negative: count all labels that are not positive as negative (one against the rest)
+    decimal: decimal mark of numbers in text; it is required if cells such as 1,234 are ambiguous
+    """
+
+    score: Sequence[str] | None = None
+    outcome: str | None = None
+    model: str | None = None
+    group: str | None = None
+    positive: Sequence[str] | None = None
+    negative: Sequence[str] | None = None
+    others_negative: bool = False
+    decimal: Decimal | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -436,32 +320,27 @@ class MonitorColumns:
     """Columns.
 
     Needed for the first file of a monitor; later ones are read in the same way.
+
+    outcome COLUMN: column of the labels; empty where none arrived yet
+    score COLUMN: column of the scores of the positive class
+    time COLUMN: column of the time of the prediction
+    slices COLUMN: column of slices
+    arrived COLUMN: column of the time when the outcome arrived; outcomes that arrived later than
+        the horizon count as late
+    group COLUMN: column of clusters: rows of one cluster are not independent, and such rows are
+        refused
+    positive LABEL: the label of positive rows
+    negative LABEL: the label of negative rows
     """
 
-    outcome: Annotated[
-        str | None, Words("column of the labels; empty where none arrived yet", COLUMN)
-    ] = None
-    score: Annotated[str | None, Words("column of the scores of the positive class", COLUMN)] = None
-    time: Annotated[str | None, Words("column of the time of the prediction", COLUMN)] = None
-    slices: Annotated[Sequence[str] | None, Words("column of slices.", COLUMN, many=True)] = None
-    arrived: Annotated[
-        str | None,
-        Words(
-            "column of the time when the outcome arrived; outcomes that arrived later than the "
-            "horizon count as late",
-            COLUMN,
-        ),
-    ] = None
-    group: Annotated[
-        str | None,
-        Words(
-            "column of clusters: rows of one cluster are not independent, and such rows are "
-            "refused",
-            COLUMN,
-        ),
-    ] = None
-    positive: Annotated[str | None, Words("the label of positive rows", LABEL)] = None
-    negative: Annotated[str | None, Words("the label of negative rows", LABEL)] = None
+    outcome: str | None = None
+    score: str | None = None
+    time: str | None = None
+    slices: Sequence[str] | None = None
+    arrived: str | None = None
+    group: str | None = None
+    positive: str | None = None
+    negative: str | None = None
 
 
 def changed(options: Any) -> dict[str, Any]:

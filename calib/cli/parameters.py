@@ -1,9 +1,10 @@
 """A function with typed, documented parameters as a command, which click parses.
 
-A parameter is annotated with its type and `Words`, or with a dataclass of options, whose fields are
-annotated in the same way or declared by `calib.data.file_options.option`. A parameter without a
-default is required. Its default is never passed on the command line, so that a command can tell
-which options a person gave.
+A parameter has a type and a line of the docstring, `name: meaning` or `name METAVAR: meaning`.
+Those after `*` are options, the others arguments. A parameter can also be a dataclass of options,
+whose fields are documented in the same way or declared by `calib.data.file_options.option`. A
+parameter without a default is required. Its default is never passed on the command line, so that a
+command can tell which options a person gave.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from datetime import date
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -34,6 +36,8 @@ RENAMED_OPTIONS = {
 }
 ARGUMENTS, OPTIONS = "Positional arguments", "Options"
 NUMBER = re.compile(r"-(\d+|\d*\.\d+)")
+ENTRY = re.compile(r"(?m)^(\w+)((?: [A-Z]+)*): (.*(?:\n +.*)*)\n?")
+METAVARS = ((Path, "FILE"), (float, "NUMBER"), (int, "NUMBER"), (date, "DATE"), (str, "TEXT"))
 EXAMPLES = "\nexamples:\n"  # From here on, a docstring stands below the options in a help text.
 
 
@@ -44,13 +48,13 @@ Invoke = Callable[[str, dict[str, Any], Callable[[], int]], int]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the help says about a parameter, and how its text is read.
+    """What the help says about a parameter, and how its text is read, beyond its type.
 
     `convert` raises ValueError for a text that is not allowed. `choices` are the allowed texts,
     which a function gives where they are slow to import.
     """
 
-    meaning: str
+    meaning: str = ""
     metavar: str = ""
     many: bool = False
     positional: bool = False
@@ -90,8 +94,7 @@ class _Documented(click.Command):
     """A command whose help text is the docstring of a function, line by line."""
 
     def __init__(self, function: Callable[..., Any], **more: Any) -> None:
-        text = inspect.cleandoc(function.__doc__ or "") + "\n"
-        self.head, self.tail = text.partition(EXAMPLES)[::2]
+        self.head, self.tail = _documented(function)[0].partition(EXAMPLES)[::2]
         super().__init__(
             function.__name__.rpartition("_")[2],
             short_help=self.head.partition("\n")[0].rstrip("."),
@@ -134,9 +137,9 @@ class Command(_Documented):
         for name, hint, default, words in _of_function(function):
             kind, part = _kind_and_part(hint)
             if not (isinstance(kind, type) and is_dataclass(kind)):
-                self._add("arguments" if words.positional else OPTIONS, name, hint, default, words)
+                self._add(ARGUMENTS if words.positional else OPTIONS, name, hint, default, words)
                 continue
-            heading = " ".join((kind.__doc__ or "").split()).rstrip(".")
+            heading = " ".join(_documented(kind)[0].split()).rstrip(".")
             names = []
             for one in _of_dataclass(kind):
                 if part.has(one.name):
@@ -262,34 +265,53 @@ class _LateChoice(click.ParamType[str]):
         return click.Choice(tuple(self.choices())).shell_complete(ctx, param, incomplete)
 
 
+def _documented(declared: Any) -> tuple[str, dict[str, tuple[str, str]]]:
+    """The docstring without the lines about parameters, and these: metavar and meaning by name."""
+    text = inspect.cleandoc(declared.__doc__ or "") + "\n"
+    head, examples, tail = text.partition(EXAMPLES)
+    entries = {
+        name: (metavar.strip(), " ".join(meaning.split()))
+        for name, metavar, meaning in ENTRY.findall(head)
+    }
+    return ENTRY.sub("", head).rstrip() + "\n" + examples + tail, entries
+
+
 def _of_function(function: Callable[..., Any]) -> Iterator[_Declared]:
-    hints = get_type_hints(function, include_extras=True)
-    for name, parameter in inspect.signature(function).parameters.items():
-        yield _declared(name, hints[name], parameter.default, {})
+    hints, (_, entries) = get_type_hints(function, include_extras=True), _documented(function)
+    for name, one in inspect.signature(function).parameters.items():
+        words = _words(hints[name], entries.get(name), {})
+        is_argument = one.kind is one.POSITIONAL_OR_KEYWORD
+        yield _Declared(name, hints[name], one.default, replace(words, positional=is_argument))
 
 
 @cache
 def _of_dataclass(kind: Any) -> tuple[_Declared, ...]:
     # The type of a table of pandas is not needed to read text.
     hints = get_type_hints(kind, localns={"Source": str}, include_extras=True)
+    entries: dict[str, tuple[str, str]] = {}
+    for one in kind.__mro__:
+        entries = _documented(one)[1] | entries
     return tuple(
-        _declared(
+        _Declared(
             one.name,
             hints[one.name],
             inspect.Parameter.empty if one.default is MISSING else one.default,
-            one.metadata,
+            _words(hints[one.name], entries.get(one.name), one.metadata),
         )
         for one in fields(kind)
     )
 
 
-def _declared(name: str, hint: Any, default: Any, metadata: Mapping[str, Any]) -> _Declared:
-    words = next(
-        (word for word in getattr(hint, "__metadata__", ()) if isinstance(word, Words)), None
-    )
-    if words is None:
-        words = Words(**metadata) if "meaning" in metadata else Words("")
-    return _Declared(name, hint, default, words)
+def _words(hint: Any, entry: tuple[str, str] | None, metadata: Mapping[str, Any]) -> Words:
+    """What a docstring, a declaration of the library or the type says about a parameter."""
+    kinds = list(_types(hint))
+    stated = Words(**metadata) if "meaning" in metadata else Words()
+    words = next((kind for kind in kinds if isinstance(kind, Words)), stated)
+    metavar, meaning = entry or (words.metavar, words.meaning)
+    metavar = metavar or next((name for kind, name in METAVARS if kind in kinds), "")
+    origins = [get_origin(kind) for kind in kinds]
+    many = words.many or list in origins or Sequence in origins
+    return replace(words, meaning=meaning, metavar=metavar, many=many)
 
 
 def _kind_and_part(hint: Any) -> tuple[Any, Part]:
@@ -307,18 +329,15 @@ def _types(hint: Any) -> Iterator[Any]:
 
 
 def _parameter(name: str, hint: Any, default: Any, words: Words) -> click.Parameter:
-    kinds = list(_types(_kind_and_part(hint)[0]))
-    origins = [get_origin(kind) for kind in kinds]
+    kinds = list(_types(hint))
     pair = next((kind for kind in kinds if get_origin(kind) is tuple), None)
-    many = words.many or list in origins
-    is_choice = words.choices is None and Literal in origins
-    metavar = None if is_choice else words.metavar or None
+    many, required = words.many, default is inspect.Parameter.empty
+    is_choice = words.choices is None and Literal in [get_origin(kind) for kind in kinds]
+    metavar = None if is_choice else words.metavar
     more: dict[str, Any] = {"type": _type(kinds, words), "metavar": metavar}
     if words.positional:
-        more |= {"nargs": -1} if many else {}
-        required = default is inspect.Parameter.empty
         if many:
-            more["metavar"] = f"{metavar}..." if required else f"[{metavar}]..."
+            more |= {"nargs": -1, "metavar": f"{metavar}..." if required else f"[{metavar}]..."}
         argument = click.Argument([name], required=required, help=words.meaning, **more)
         return _as_list(argument) if many else argument
     flags = words.flags or (option_of(name),)
@@ -330,8 +349,7 @@ def _parameter(name: str, hint: Any, default: Any, words: Words) -> click.Parame
             flags = (f"{flags[0]}/{option_of(name, negated=True)}",)
     elif pair is not None and Ellipsis not in get_args(pair):
         more |= {"nargs": 2}
-    required = default is inspect.Parameter.empty
-    meaning = words.meaning + " May be repeated." * words.many
+    meaning = f"{words.meaning.rstrip('.')}. May be repeated." if many else words.meaning
     option = _Option([*flags, name], multiple=many, required=required, help=meaning, **more)
     option.python_default, option.choices = None if required else default, words.choices
     return _as_list(option) if many else option

@@ -20,10 +20,10 @@ DAMAGED = 1
 
 
 @contextmanager
-def saved() -> Iterator[Store]:
-    """The saved reports. A problem of the store is an error of the input."""
+def opened_store(what: str = "Saved reports") -> Iterator[Store]:
+    """The store of reports and monitors. A problem with it is an error of the input."""
     if find_spec("sqlalchemy") is None:
-        raise ValueError(f"Saved reports need SQLAlchemy: {pip_install('app')}.")
+        raise ValueError(f"{what} need SQLAlchemy: {pip_install('app')}.")
     from calib.store import Store, StoreError
 
     try:
@@ -33,10 +33,20 @@ def saved() -> Iterator[Store]:
         raise ValueError(str(error)) from error
 
 
+def person(by: str) -> str:
+    """The name for the log."""
+    return by or f"the operator ({getpass.getuser()})"
+
+
+def printable(text: str) -> str:
+    """The text without characters that steer a terminal, which titles and names may contain."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def delete(store: Store, ids: Sequence[str], by: str, *, for_good: bool) -> int:
     """Delete reports."""
     for report_id in ids:
-        store.delete(report_id, by=_person(by), for_good=for_good)
+        store.delete(report_id, by=person(by), for_good=for_good)
         print(f"{report_id} deleted")
     return 0
 
@@ -44,19 +54,14 @@ def delete(store: Store, ids: Sequence[str], by: str, *, for_good: bool) -> int:
 def restore(store: Store, ids: Sequence[str], by: str) -> int:
     """Restore deleted reports."""
     for report_id in ids:
-        store.restore(report_id, by=_person(by))
+        store.restore(report_id, by=person(by))
         print(f"{report_id} restored")
     return 0
 
 
-def _person(by: str) -> str:
-    return by or f"the operator ({getpass.getuser()})"
-
-
 def _show(lines: Iterable[Sequence[str]]) -> int:
     for cells in lines:
-        # Titles and names may contain characters that steer a terminal.
-        print("\t".join("".join(c if c.isprintable() else " " for c in cell) for cell in cells))
+        print("\t".join(map(printable, cells)))
     return 0
 
 

@@ -77,6 +77,10 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
         (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "'magic' is not one of"),
         (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "'many' is not a valid integer."),
         (("check", "x.csv", "--score", "--max-ks", "1"), "--score needs a value, got the option"),
+        (
+            ("monitor", "check", "--name", "x", "--webhook", "https://x", "--webhook-file", "x"),
+            "--webhook and --webhook-file both name the address",
+        ),
         (("check", "x.csv", "--score"), "'--score' requires an argument."),
     ],
 )
@@ -462,3 +466,13 @@ def test_an_example_that_is_not_there_or_asked_too_much_is_refused(run, options,
     done = run("check", *options, "--max-ks", "1")
     assert (done.status, done.out) == (2, "")
     assert sentence in done.err
+
+
+def test_tcsh_is_asked_for_its_line(run, monkeypatch):
+    assert "_CALIB_COMPLETE=tcsh_complete" in run("--print-completion", "tcsh").out
+    monkeypatch.setenv("_CALIB_COMPLETE", "tcsh_complete")
+    for line, offered in (("calib che", ["check"]), ("calib monitor rem", ["remove"])):
+        monkeypatch.setenv("COMMAND_LINE", line)
+        assert run().out.split() == offered
+    monkeypatch.setenv("COMMAND_LINE", "calib monitor ")
+    assert {"add", "check", "list"} <= set(run().out.split())
