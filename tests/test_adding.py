@@ -78,13 +78,13 @@ def test_what_does_not_go_together_is_refused(texts):
 
 
 @pytest.mark.parametrize("kind", ["plain", "grid"])
-def test_the_same_rows_are_refused_in_any_order_and_with_fewer_digits(kind: str):
+def test_the_same_rows_are_refused_in_any_order_and_with_fewer_digits(kind: str, texts):
     rows = np.arange(600)
     order = np.random.default_rng(2).permutation(rows)
     rounded = Predictions.from_arrays(OUTCOME[rows], SCORE[rows].round(12))
     others = [counted(order, kind), *([calib.aggregate(rounded)] if kind == "plain" else [])]
     for other in others:
-        with pytest.raises(ValueError, match=r"a and b are of the same .* would count twice"):
+        with texts.raises(ValueError):
             add_counts({"a": counted(rows, kind), "b": other})
 
 

@@ -50,18 +50,18 @@ def test_arguments_of_a_wrong_kind_are_refused(name, texts):
         REFUSED[name]()
 
 
-def test_views_that_are_no_text_are_refused():
-    with pytest.raises(ValueError, match=r"view must look like .*, got 1"):
+def test_views_that_are_no_text_are_refused(texts):
+    with texts.raises(ValueError):
         ROWS.view(1)
 
 
-def test_numbers_of_numpy_and_none_are_accepted():
+def test_numbers_of_numpy_and_none_are_accepted(texts):
     def function(n: int = 1, x: float | None = None, exact: bool = False) -> None: ...
 
     check_kinds(function, {"n": np.int64(2), "x": np.float32(0.5), "exact": np.bool_(True)})
     check_kinds(function, {"x": None})
     check_kinds(function, {"x": 1})
-    with pytest.raises(TypeError, match="n must be a whole number, got True"):
+    with texts.raises(TypeError):
         check_kinds(function, {"n": True})
 
 

@@ -59,8 +59,8 @@ def test_digits_and_unit_of_a_typed_number(given, value, decimals, is_percent):
 @pytest.mark.parametrize(
     "given", ["", "abc", "-0.1", "0,174", "1e999", "nan", "9" * 40, "٣", -1.0, True, None, [1]]
 )
-def test_what_is_no_number_is_refused(given):
-    with pytest.raises(ValueError, match=r"value must be a number of at least 0 .* got"):
+def test_what_is_no_number_is_refused(given, texts):
+    with texts.raises(ValueError):
         TypedNumber.read(given)
 
 
@@ -98,7 +98,7 @@ def test_the_most_common_convention_comes_first():
     assert [first.value, first.ours] == pytest.approx([own, own], abs=1e-12)
 
 
-def test_ours_stands_beside_with_the_bins_of_the_settings():
+def test_ours_stands_beside_with_the_bins_of_the_settings(texts):
     predictions = drawn()
     settings = calib.Settings(n_bins=8, strategy="uniform")
     ece = calib.metrics.expected_calibration_error
@@ -107,35 +107,32 @@ def test_ours_stands_beside_with_the_bins_of_the_settings():
     result = calib.conventions(predictions, f"{other:.6f}", settings)
     assert result.own_bins == "8 uniform bins"
     assert result[0].ours == pytest.approx(own, abs=1e-12)
-    assert "10 uniform bins instead of 8 uniform bins" in result[0].differences
+    texts.shown(result[0].differences)
 
 
-def test_the_last_exam_leaves_out_its_last_bin():
+def test_the_last_exam_leaves_out_its_last_bin(texts):
     """At 150 rows its only bin is the last one, so that it always prints 0."""
     predictions = stated(150)
     result = calib.conventions(predictions, "0.000")
     gap = abs(predictions.scores.mean() - predictions.outcome.mean())
     assert result[0].codes == ("Humanity's Last Exam", "Hendrycks et al. 2019")
     assert result[0].value == 0.0
-    assert result[0].remark == (
-        "The code leaves out its last bin, which has 150 of 150 rows, but divides by all rows. "
-        f"With all bins it is {gap:.4f}."
-    )
+    assert f"{gap:.4f}" in result[0].remark
     assert result[0].ours > 0.4
-    assert result.sentence.startswith("0.000 is the RMSCE of the positive class")
+    texts.shown(result.sentence)
     assert result[0].remark in result.sentence
 
 
-def test_the_last_exam_with_ties_depends_on_the_order_of_rows():
+def test_the_last_exam_with_ties_depends_on_the_order_of_rows(texts):
     predictions = stated(500)
     error = row_conventions.calibration_error_of_hle(predictions.scores, predictions.outcome)
     result = calib.conventions(predictions, f"{error:.6f}")
     match = next(one for one in result if "Humanity's Last Exam" in one.codes)
     assert match.value == pytest.approx(error, abs=1e-12)
-    assert "It depends on the order of rows with equal scores." in match.remark
+    texts.shown(match.remark)
     counted = calib.conventions(calib.aggregate(predictions), f"{error:.6f}")
     assert not any("Humanity's Last Exam" in one.codes for one in counted)
-    assert any("in the order of the rows" in remark for remark in counted.remarks)
+    texts.shown(counted.remarks)
 
 
 def test_none_says_so_with_the_nearest():
@@ -178,7 +175,7 @@ def test_metrics_without_bins_are_recognised():
     assert calib.conventions(big, "3.65")[0].description == "Log loss"
 
 
-def test_weights_are_used_and_ignored():
+def test_weights_are_used_and_ignored(texts):
     weight = np.random.default_rng(1).integers(1, 5, 900)
     predictions = drawn(sample_weight=weight)
     ece = calib.metrics.expected_calibration_error
@@ -188,7 +185,7 @@ def test_weights_are_used_and_ignored():
     first = calib.conventions(predictions, f"{with_weights:.7f}")[0]
     assert "weights" not in first.description
     first = calib.conventions(predictions, f"{without:.7f}")[0]
-    assert first.description.startswith("ECE of the positive class")
+    texts.shown(first.description)
     assert "with 10 uniform bins" in first.description
     assert "weights ignored" in first.differences
     assert "netcal" in first.codes
@@ -210,14 +207,14 @@ def matrix(n=600, seed=3):
     return calib.Predictions.from_arrays(label, scores)
 
 
-def test_views_of_a_matrix():
+def test_views_of_a_matrix(texts):
     predictions = matrix()
     scores, label = predictions.scores, predictions.outcome
     top, right = scores.max(axis=1), scores.argmax(axis=1) == label
     bins = row_conventions.left(top, 15)
     error = row_conventions.error(top, right, bins, "l1")
     first = calib.conventions(predictions, f"{error:.7f}")[0]
-    assert first.description.startswith("ECE of the predicted class with 15 uniform bins")
+    texts.shown(first.description)
     assert {"torchmetrics", "Guo et al. 2017"} <= set(first.codes)
     classwise = np.mean(
         [
@@ -228,9 +225,9 @@ def test_views_of_a_matrix():
         ]
     )
     found = calib.conventions(predictions, f"{classwise:.7f}")
-    assert found[0].description.startswith("MCE averaged over all classes with 12 uniform bins")
+    texts.shown(found[0].description)
     second = calib.conventions(predictions, f"{error:.7f}", calib.Settings(view="class:1"))
-    assert second[0].differences[0] == "predicted class instead of class 1"
+    texts(second[0].differences[0])
     views = {"class:1": "class 1", "top:2": "the class ranked 2", "top:1": "the predicted class"}
     for view, words in (views | {"within:2": "the 2 classes ranked first"}).items():
         rows = predictions.view(view)
@@ -238,7 +235,7 @@ def test_views_of_a_matrix():
         matches = calib.conventions(predictions, f"{gap:.7f}", calib.Settings(view=view))
         assert any(f"ECE of {words} with" in one.description for one in matches), view
     loss = -np.log(scores[np.arange(600), label]).mean()
-    assert calib.conventions(predictions, f"{loss:.6f}")[0].description == "Multiclass log loss"
+    texts(calib.conventions(predictions, f"{loss:.6f}")[0].description)
 
 
 def test_the_predicted_class_of_one_score():
@@ -321,7 +318,7 @@ def test_the_frame_has_a_row_per_match():
     assert result[:2] == result.matches[:2]
 
 
-def test_methods_of_an_analysis():
+def test_methods_of_an_analysis(texts):
     predictions = drawn(steps=40)
     analysis = calib.analyze(predictions, {"methods": ("platt",)})
     held_out, settings = analysis.held_out, analysis.settings
@@ -330,7 +327,7 @@ def test_methods_of_an_analysis():
     ece = analysis.table().loc["platt", "ece_quantile"]
     after = conventions_of(held_out, "platt", settings, f"{ece:.7f}")
     assert [after[0].ours, after[0].value] == pytest.approx([ece, ece], abs=1e-12)
-    assert any("in the order of the rows" in remark for remark in after.remarks)
+    texts.shown(after.remarks)
 
 
 def test_counts_give_what_rows_give():
@@ -345,8 +342,8 @@ def test_counts_give_what_rows_give():
     assert np.allclose(merged["value_x"], merged["value_y"], rtol=0, atol=1e-12)
 
 
-def test_an_unknown_view_is_refused():
-    with pytest.raises(ValueError, match="view class:r must fulfil"):
+def test_an_unknown_view_is_refused(texts):
+    with texts.raises(ValueError):
         calib.conventions(drawn(), "0.1", calib.Settings(view="class:7"))
 
 
@@ -363,7 +360,7 @@ def test_a_number_that_chance_explains_is_not_explained_by_a_convention(texts):
     ece = calib.metrics.expected_calibration_error(predictions.outcome, predictions.scores)
     own = calib.conventions(predictions, f"{ece:.8f}")
     assert own.n_by_chance < 0.1
-    assert " is the ECE" in own.sentence
+    texts.shown(own.sentence, "words")
 
 
 def test_chance_is_the_mean_number_of_matches_of_numbers_nearby():

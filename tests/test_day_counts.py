@@ -119,11 +119,11 @@ def test_rows_without_outcomes_stay_rows():
     assert made.rows_by_day() == {day.date(): n for day, n in expected.items()}
 
 
-def test_too_many_rows_for_a_cell_are_refused():
+def test_too_many_rows_for_a_cell_are_refused(texts):
     day, one = np.full(1, np.datetime64("2026-03-01")), np.ones(1, dtype=np.int64)
     most = DayCounts.of_rows(day, np.full(1, 0.5), one, {}, np.full(1, 2**32 - 1))
     assert DayCounts.of_bytes(*next(iter(most.by_day().items()))).n_rows == 2**32 - 1
-    with pytest.raises(ValueError, match="A day can have 4,294,967,295 rows"):
+    with texts.raises(ValueError):
         DayCounts.sum([most, DayCounts.of_rows(day, np.full(1, 0.5), one, {})]).by_day()
 
 
@@ -177,6 +177,6 @@ TEXT = zlib.decompress(CONTENT)
         zlib.compress(b"0" * 100_000_000),
     ],
 )
-def test_damaged_days_are_refused(content):
-    with pytest.raises(ValueError, match="The counts of 2026-03-01 are damaged"):
+def test_damaged_days_are_refused(content, texts):
+    with texts.raises(ValueError):
         DayCounts.of_bytes("2026-03-01", content)

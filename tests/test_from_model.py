@@ -147,10 +147,10 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
         assert "Figure" in str(inspect.signature(plot).return_annotation)
 
 
-def test_charts_refuse_what_they_do_not_draw():
+def test_charts_refuse_what_they_do_not_draw(texts):
     frame = pd.DataFrame({"y": Y, "p": P})
     for name in calib.plot.__all__:
-        with pytest.raises(TypeError, match=r"^\w+ must be of the type \w+, got DataFrame\."):
+        with texts.raises(TypeError):
             getattr(calib.plot, name)(frame)
     with pytest.raises(TypeError, match=r"Use calib\.analyze"):
         calib.plot.reliability(analysis=frame)

@@ -65,7 +65,7 @@ def test_the_most_confident_disagreements_come_first():
     assert list(judge_rows(rows, threshold=0.95).disagreements["id"]) == ["d", "b", "f"]
 
 
-def test_scores_outside_the_labelled_range_are_refused():
+def test_scores_outside_the_labelled_range_are_refused(texts):
     score = np.linspace(0, 1, 1001)
     gold = np.where(np.isin(np.arange(1001), np.arange(300, 1001, 10)), score > 0.6, np.nan)
     result = judge_rows(JudgedRows.from_arrays(score, gold))
@@ -75,10 +75,7 @@ def test_scores_outside_the_labelled_range_are_refused():
     assert result.labels_saved == 0
     # The range is 0.3 to 1, and a twentieth of its length is 0.035.
     assert result.share_outside == pytest.approx((score < 0.265).mean())
-    assert result.sentence == (
-        "No pass rate: 26.5% of the judged scores are outside the labelled range, 0.30 to 1.00. "
-        "Label rows with scores of 0.00 to 0.30 next."
-    )
+    texts(result.sentence)
     # The next labels are for rows outside the range.
     assert (score[result.next_rows(20)["row"] - 1] < 0.3).all()
 
@@ -102,14 +99,12 @@ def test_the_lowest_and_highest_score_of_a_random_sample_are_enough():
     assert sum(refused) <= 5
 
 
-def test_fewer_than_50_labels_are_too_few_to_tell():
+def test_fewer_than_50_labels_are_too_few_to_tell(texts):
     few, enough = (judge_rows(example(n_labels=n)) for n in (49, 50))
     assert few.few_labels
-    assert few.sentence.startswith(
-        "Too few to tell: 49 labels, and 50 are needed. The pass rate is"
-    )
+    texts.shown(few.sentence)
     assert not enough.few_labels
-    assert enough.sentence.startswith("The pass rate is")
+    texts.shown(enough.sentence)
 
 
 def test_the_ends_of_a_wide_interval_are_plain_percentages():
@@ -119,17 +114,17 @@ def test_the_ends_of_a_wide_interval_are_plain_percentages():
     assert "95% CI 0.0% to 100.0%" in result.sentence
 
 
-def test_labels_of_other_scores_than_the_rest_are_noticed():
+def test_labels_of_other_scores_than_the_rest_are_noticed(texts):
     rows = example()
     assert judge_rows(rows).notes == ()
     highest = np.argsort(-rows.score)[:1500:5]
     chosen = np.full(len(rows), np.nan)
     chosen[highest] = rows.score[highest] > 0.6
     (note,) = judge_rows(JudgedRows.from_arrays(rows.score, chosen)).notes
-    assert note.startswith("The labelled rows are not a random sample: their mean score is 0.")
+    texts.shown(note)
 
 
-def test_more_labels_for_a_narrower_interval():
+def test_more_labels_for_a_narrower_interval(texts):
     result = judge_rows(example())
     width = result.interval[1] - result.interval[0]
     assert result.labels_for(width) == 200
@@ -137,11 +132,11 @@ def test_more_labels_for_a_narrower_interval():
     assert 700 < halved < 1200
     assert result.labels_for(0.5) < 50
     assert result.labels_for(1e-4) is None
-    with pytest.raises(ValueError, match="width must be above 0, got 0"):
+    with texts.raises(ValueError):
         result.labels_for(0)
 
 
-def test_the_next_rows_are_spread_over_the_scores_and_hide_the_judge():
+def test_the_next_rows_are_spread_over_the_scores_and_hide_the_judge(texts):
     rows = example(id=np.arange(2000), explanation=np.full(2000, "because"))
     rows = JudgedRows.from_arrays(
         rows.score, rows.outcome, columns=rows.columns, judge_columns=("explanation",)
@@ -160,7 +155,7 @@ def test_the_next_rows_are_spread_over_the_scores_and_hide_the_judge():
     assert abs(counts - 50).max() <= 2
     pd.testing.assert_frame_equal(chosen, result.next_rows(300))
     assert not chosen["id"].equals(judge_rows(rows, seed=1).next_rows(300)["id"])
-    with pytest.raises(ValueError, match="n must be at least 1, got 0"):
+    with texts.raises(ValueError):
         result.next_rows(0)
 
 
@@ -196,14 +191,14 @@ def test_clusters_widen_the_intervals():
     assert judge_rows(copied).kappa_interval == pytest.approx(judge_rows(rows).kappa_interval)
 
 
-def test_parameters_are_checked():
+def test_parameters_are_checked(texts):
     with pytest.raises(ValueError, match="0 < threshold < 1, got 1"):
         judge_rows(example(), threshold=1.0)
     with pytest.raises(ValueError, match="0 < level < 1"):
         judge_rows(example(), confidence_level=1.0)
-    with pytest.raises(ValueError, match=r"gold must hold only 0, 1 and missing labels, got 0\.5"):
+    with texts.raises(ValueError):
         JudgedRows.from_arrays([0.1, 0.2], [0.5, None])
-    with pytest.raises(ValueError, match="group must name the group of every row, got 1 missing"):
+    with texts.raises(ValueError):
         JudgedRows.from_arrays([0.1, 0.2], [0, 1], ["a", None])
     with pytest.raises(ValueError, match="At least 3 rows"):
         calib.judge([0.1, 0.2, 0.3], [1, None, 0])
@@ -229,12 +224,12 @@ def test_judges_side_by_side():
     assert table.loc["constant", "mean"] == pytest.approx(table.loc["constant", "labels_mean"])
 
 
-def test_a_model_without_labels_is_a_failure_and_not_the_end():
+def test_a_model_without_labels_is_a_failure_and_not_the_end(texts):
     rows = example()
     frame = pd.DataFrame({"gold": rows.outcome, "score": rows.score})
     frame["model"] = np.where(np.arange(2000) < 1000, "seen", "unseen")
     compared = calib.compare_judges(frame, model="model")
     assert list(compared.results) == ["seen"]
     assert "At least 3 rows" in compared.failures["unseen"]
-    with pytest.raises(ValueError, match="Nothing can be analysed: At least 3 rows"):
+    with texts.raises(ValueError):
         calib.compare_judges(frame.assign(gold=frame["gold"].where(frame.index < 2)))

@@ -502,14 +502,14 @@ def test_a_fitted_model_is_calibrated_on_other_rows(binary):
     )
 
 
-def test_a_fitted_model_of_many_classes_and_text_labels(digits):
+def test_a_fitted_model_of_many_classes_and_text_labels(digits, texts):
     X, y = digits
     labels = np.array(list("abcdefghij"))[y]
     model = GaussianNB().fit(X[:900], labels[:900])
     made = CalibratedModel.from_prefit(model, X[900:], labels[900:], method="isotonic")
     assert len(made.calibrators_) == 10
     assert made.predict_proba(X[:5]).sum(axis=1) == pytest.approx(1.0)
-    with pytest.raises(ValueError, match="y must hold classes of the model"):
+    with texts.raises(ValueError):
         CalibratedModel.from_prefit(model, X[:2], ["a", "z"])
 
 
@@ -550,12 +550,12 @@ def test_a_refit_forgets_the_names_of_the_features(three):
     assert step.get_feature_names_out().tolist() == ["x0"]
 
 
-def test_a_failed_fit_leaves_no_model(three):
+def test_a_failed_fit_leaves_no_model(three, texts):
     X, y = three
     # Scores of the folds are refused only after the model is fitted on all rows.
     model = CalibratedModel(GaussianNB(), "platt", cv=[(np.arange(200), np.arange(9))])
     for fitted in (model, CalibratedModel(GaussianNB(), "platt").fit(X, y)):
-        with pytest.raises(ValueError, match="cv must put"):
+        with texts.raises(ValueError):
             fitted.set_params(cv=model.cv).fit(X, y)
         assert not [name for name in vars(fitted) if name.endswith("_")]
         with pytest.raises(NotFittedError):
