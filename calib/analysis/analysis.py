@@ -228,8 +228,18 @@ class Analysis:
     @property
     def ranked(self) -> tuple[str, ...]:
         """Keys of the methods by log loss, the lowest first. Of a matrix it counts all classes."""
-        results = self.multiclass.results if self.multiclass else self.methods
-        return by_loss(results)
+        return by_loss(self.ranked_results)
+
+    @property
+    def ranked_results(self) -> Mapping[str, MethodMetrics]:
+        """The results that the recommendation compares. Those of a matrix count all classes."""
+        return self.multiclass.results if self.multiclass else self.methods
+
+    @property
+    def advised(self) -> MethodResult | None:
+        """The results of the recommended calibrator, or None if none is recommended."""
+        key = self.recommendation.method
+        return None if key in ("", "uncalibrated") else self.methods.get(key)
 
     @property
     def after_sentence(self) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.crossfit.cross_fitted import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
@@ -66,7 +65,7 @@ def summary_chart(analysis: Analysis) -> Chart:
     >>> [note.text for note in figure.layout.annotations][:2]
     ['<b>Uncalibrated</b>', 'says 32%, 55% were positive']
     """
-    before, after = analysis.uncalibrated, advised(analysis)
+    before, after = analysis.uncalibrated, analysis.advised
     raw = subject(analysis, before)
     layers = [
         replace(_error(before.reliability), key="error"),
@@ -94,17 +93,6 @@ def summary_chart(analysis: Analysis) -> Chart:
     )
 
 
-def advised(analysis: Analysis) -> MethodResult | None:
-    """The results of the recommended calibrator, or None if none is recommended."""
-    key = analysis.recommendation.method
-    return None if key in ("", "uncalibrated") else analysis.methods.get(key)
-
-
-def ranked_results(analysis: Analysis) -> Mapping[str, MethodMetrics]:
-    """The results that the recommendation compares. Those of a matrix count all classes."""
-    return analysis.methods if analysis.multiclass is None else analysis.multiclass.results
-
-
 def change_bars(analysis: Analysis) -> dict[str, str]:
     """The change of log loss of each calibrator with its interval, as SVG on one axis.
 
@@ -112,7 +100,7 @@ def change_bars(analysis: Analysis) -> dict[str, str]:
     """
     changes = {
         key: method.differences["log_loss"]
-        for key, method in ranked_results(analysis).items()
+        for key, method in analysis.ranked_results.items()
         if key != "uncalibrated"
     }
     bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]

@@ -8,9 +8,10 @@ import pytest
 
 import calib
 from calib.calibrators import CALIBRATORS
-from calib.figures.answer import calibrators_table, in_plain_words, section, summary
+from calib.figures.answer import calibrators_table, section, summary
 from calib.figures.summary import summary_chart
 from calib.words.measures import without_band
+from calib.words.overview import in_plain_words
 from tests.figures.conftest import overconfident
 from tests.once import analysed
 

@@ -15,6 +15,7 @@ from calib.analysis.parts import Parts
 from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
+from calib.words import overview
 from calib.words.measures import undrawn
 
 # These characters make links, images, HTML, emphasis, code, tables or mathematics anywhere in a
@@ -256,11 +257,11 @@ class Answer:
 
     @property
     def reasons(self) -> str:
-        return " ".join(answer.evidence(self.analysis))
+        return " ".join(overview.evidence(self.analysis))
 
     def html(self) -> str:
         drawn = Paragraph(self.undrawn).html() if self.undrawn else answer.summary(self.analysis)
-        plainly = answer.in_plain_words(self.analysis)
+        plainly = overview.in_plain_words(self.analysis)
         judge = heading = ""
         if self.judge is not None:
             judge = f'<section id="judge">{judged.section(self.judge)}</section>'
@@ -278,7 +279,7 @@ class Answer:
     def markdown(self) -> str:
         analysis = self.analysis
         sentences = (analysis.verdict.sentence, analysis.recommendation.sentence)
-        plainly = answer.in_plain_words(analysis)
+        plainly = overview.in_plain_words(analysis)
         details = (plainly, self.reasons, self.caveat, self.undrawn)
         return "\n\n".join(
             [

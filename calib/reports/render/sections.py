@@ -18,7 +18,6 @@ from calib.crossfit.cross_fitted import MethodMetrics
 from calib.data.cells import ScoreCells
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
-from calib.figures.summary import advised
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.structure import Contents, shown_methods
@@ -143,7 +142,7 @@ def _limits(report: Contents) -> str:
 
 
 def _calibrator(report: Contents) -> str:
-    result = advised(report.analysis)
+    result = report.analysis.advised
     if result is None:
         return report.analysis.recommendation.sentence
     rows, function = count(report.analysis.data.n_calibration), formula(result.function.formula)

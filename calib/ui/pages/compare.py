@@ -15,7 +15,7 @@ from calib.curves.reliability import FEW_ROWS
 from calib.figures.functions import difference_chart, matrix_difference_chart
 from calib.figures.losses import checkpoint_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.summary import before_after_panel, ranked_results
+from calib.figures.summary import before_after_panel
 from calib.metrics import matrix_metrics
 from calib.numerics.intervals import Estimate
 from calib.text import (
@@ -224,7 +224,7 @@ def recommendation(analysis: LiveAnalysis) -> None:
 
 def plain_advice(analysis: LiveAnalysis) -> str:
     """The recommended calibrator, what it is good for, and two losses that differ by the change."""
-    key, results = analysis.recommendation.method, ranked_results(analysis)
+    key, results = analysis.recommendation.method, analysis.ranked_results
     change = results[key].differences["log_loss"]
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"

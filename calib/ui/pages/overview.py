@@ -16,13 +16,14 @@ from calib.analysis.ranking import ranking_of
 from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.reliability import overlay_chart
-from calib.figures.summary import advised, summary_chart
+from calib.figures.summary import summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.ui.session.team_reports import NEW
+from calib.words import overview as wording
 from calib.words.decisions import costs_of, what_costs
 from calib.words.measures import undrawn
 
@@ -57,7 +58,7 @@ def landing(session: Session) -> None:
 
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
-    result = advised(analysis)
+    result = analysis.advised
     methods = ("uncalibrated", *([] if result is None else [result.key]))
     with st.spinner("Checking slices and time"):
         parts = results.parts(session, model, methods)
@@ -88,7 +89,7 @@ def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
     """The plan for some rows, its evidence, and its code."""
     with st.container(border=True, key="best_fix"):
         st.html(answer.recommended_plan(plan))
-        reasons = answer.reasons_of_plan(plan, model.analysis.settings.confidence_level)
+        reasons = wording.reasons_of_plan(plan, model.analysis.settings.confidence_level)
         st.caption(text.plain(" ".join(reasons)))
         with st.container(horizontal=True, vertical_alignment="center", key="steps"):
             time = state.time_column(session, model.rows)
@@ -109,8 +110,8 @@ def recommendation(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     with st.container(border=True, key="best_fix"):
         st.html(answer.recommended(analysis))
-        st.markdown(answer.in_plain_words(analysis))
-        evidence = text.plain(" ".join(answer.evidence(analysis)))
+        st.markdown(wording.in_plain_words(analysis))
+        evidence = text.plain(" ".join(wording.evidence(analysis)))
         st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
         tables.calibrators(analysis)
         with st.container(horizontal=True, vertical_alignment="center", key="steps"):
@@ -151,7 +152,7 @@ def parts_finding(parts: Parts, *, of_time: bool) -> str:
     chosen = [i for i, held in enumerate(parts.before) if (held.unit != "slice") == of_time]
     if not chosen:
         return ""
-    before = answer.wrong_parts([parts.before[i] for i in chosen])
+    before = wording.wrong_parts([parts.before[i] for i in chosen])
     since = f" since {text.day_words(parts.plan.since)}" if parts.plan else ""
     if not parts.after:
         return f"{before}{since}"
@@ -184,7 +185,7 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
 
     That page decides by calibrators of all rows, so there is no finding about a plan for some.
     """
-    decided, result = results.decisions(session, analysis), advised(analysis)
+    decided, result = results.decisions(session, analysis), analysis.advised
     if result is None:
         return ""
     after = decided.methods[result.key]

@@ -36,6 +36,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import REPORT
+from calib.words import overview
 
 BACK = ":material/arrow_back:"
 BROKEN = (
@@ -152,7 +153,7 @@ def _show_answer(shown: Answer) -> None:
             charts.drawing(answer.summaries(analysis), "summary", shown.chart)
     with right:
         st.html(answer.recommended(analysis))
-        if plainly := answer.in_plain_words(analysis):
+        if plainly := overview.in_plain_words(analysis):
             st.markdown(plain(plainly))
         st.caption(plain(shown.reasons))
         tables.calibrators(analysis)
