@@ -42,7 +42,8 @@ from calib.text import (
     points,
     shortened,
 )
-from calib.words.slices import MAX_IN_ORDER, how_many, in_reading_order, slice_names
+from calib.words import slices as wording
+from calib.words.slices import MAX_IN_ORDER, in_reading_order, slice_names
 
 WIDTH, ROW_HEIGHT = 460, 30
 N_TICKS = 6
@@ -198,8 +199,8 @@ def _names(
 def _title(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
     """How many slices are miscalibrated with the first method, which is named beside others."""
     key, first = next(iter(gaps.items()))
-    said = how_many(tests[key], first.columns) if tests else _largest(first)
-    return said if len(gaps) == 1 else f"{CALIBRATORS[key].label}: {said[0].lower()}{said[1:]}"
+    said = wording.heading(tests[key], first.columns) if tests else _largest(first)
+    return said if len(gaps) == 1 else f"{CALIBRATORS[key].label}. {said}"
 
 
 def _largest(gaps: SliceGaps) -> str:
@@ -210,8 +211,9 @@ def _largest(gaps: SliceGaps) -> str:
 def _alt(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
     sentences = []
     for key, table in gaps.items():
-        said = how_many(of, table.columns) if (of := (tests or {}).get(key)) else _largest(table)
-        sentences.append(f"{CALIBRATORS[key].short_label}: {said[0].lower()}{said[1:]}.")
+        of_method = (tests or {}).get(key)
+        said = wording.heading(of_method, table.columns) if of_method else _largest(table)
+        sentences.append(f"{CALIBRATORS[key].short_label}. {said}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
 

@@ -1,4 +1,4 @@
-"""Results of slices in sentences, for pages and reports."""
+"""Results of slices: one heading, one sentence, and the names of slices."""
 
 from __future__ import annotations
 
@@ -39,25 +39,8 @@ def _slice_name(columns: Sequence[str], name: str) -> str:
     return CROSSED.join(f"{column} {value}" for column, value in zip(columns, values, strict=True))
 
 
-def miscalibrated(tests: SliceTests, columns: Sequence[str]) -> str:
-    """How many slices show evidence of miscalibration, and the one with the strongest."""
-    judged = int((~tests.few).sum())
-    if not judged:
-        return f"No slice has {FEW_ROWS} rows, so none is tested."
-    n_significant = int(tests.significant(SIGNIFICANCE).sum())
-    if not n_significant:
-        return f"No evidence of miscalibration in any of {plural(judged, 'slice')}."
-    first = _slice_name(columns, tests.names[tests.order[0]])
-    if n_significant == 1:
-        return f"1 of {plural(judged, 'slice')} shows evidence of miscalibration: {first}."
-    return (
-        f"{n_significant:,} of {plural(judged, 'slice')} show evidence of miscalibration, most "
-        f"clearly {first}."
-    )
-
-
-def strongest(tests: SliceTests) -> str:
-    """The numbers of the slice that `miscalibrated` names, or "" if no slice has evidence."""
+def sentence(tests: SliceTests, gaps: SliceGaps) -> str:
+    """The slice with the strongest evidence, and that with the largest gap; "" if there is none."""
     if not tests.significant(SIGNIFICANCE).any():
         return ""
     i = int(tests.order[0])
@@ -66,16 +49,14 @@ def strongest(tests: SliceTests) -> str:
     line = f"the slope is {number(slope.value, 2)} ({at} CI {interval(slope, 2)}), and "
     line = "" if math.isnan(slope.value) else line
     return (
-        f"There {line}the {KS} is {percent(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after "
-        "Holm's correction)."
+        f"Most clearly {_slice_name(gaps.columns, tests.names[i])}: {line}the {KS} is "
+        f"{percent(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after Holm's correction). "
+        f"{_largest_gap(gaps, tests)}"
     )
 
 
-def how_many(tests: SliceTests, columns: Sequence[str]) -> str:
-    """In how many slices the scores are miscalibrated, as a title.
-
-    Names of slices have to fit beside an axis, so the title names the columns.
-    """
+def heading(tests: SliceTests, columns: Sequence[str]) -> str:
+    """In how many slices the scores are miscalibrated."""
     judged = int((~tests.few).sum())
     by = f"by {shortened(CROSSED.join(columns))}"
     if not judged:
@@ -87,11 +68,8 @@ def how_many(tests: SliceTests, columns: Sequence[str]) -> str:
     return f"{n:,} of {plural(judged, 'slice')} {by} {are} miscalibrated"
 
 
-def largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:
-    """The largest difference among the miscalibrated slices; "" if there is none."""
+def _largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:
     wrong = tests.significant(SIGNIFICANCE)
-    if not wrong.any():
-        return ""
     i = int(np.where(wrong, np.abs(gaps.gap), -1.0).argmax())
     low, high = points(gaps.low[i]), points(gaps.high[i])
     return (

@@ -235,7 +235,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
     go(page, "Slices")
-    verdict = "1 of 2 slices shows evidence of miscalibration: site south."
+    verdict = "1 of 2 slices by site is miscalibrated"
     expect(page.get_by_role("heading", name=verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
     forest = by_key(page, "chart_slices").locator("svg.plot")

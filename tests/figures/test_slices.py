@@ -121,7 +121,7 @@ def test_a_column_whose_name_does_not_fit_is_named_in_the_title():
     # Rows are shaded for every method, so the title says whose slices it counts.
     both = dict.fromkeys(("uncalibrated", "platt"))
     both = slice_chart(dict.fromkeys(both, table), dict.fromkeys(both, tests)).heading.title
-    assert both == f"Uncalibrated: {chart.heading.title}"
+    assert both == f"Uncalibrated. {chart.heading.title}"
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
@@ -198,7 +198,7 @@ def test_hostile_names_stay_text(analysis, build, texts):
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
     result, tests = gaps(analysis), judged_slices(analysis)
     n, judged = int(tests["uncalibrated"].significant().sum()), 2
-    assert f"Uncalibrated: {n} of {judged} slices by site" in slice_chart(result, tests).alt
+    assert f"Uncalibrated. {n} of {judged} slices by site" in slice_chart(result, tests).alt
     tables = periods(analysis)
     n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
     assert f"Uncalibrated: {n} periods" in period_chart(tables).alt

@@ -26,7 +26,7 @@ from calib.metrics import (
 from calib.metrics.cumulative import ks_error
 from calib.numerics import poisson_binomial
 from calib.uncertainty import fit_line
-from calib.words.slices import how_many, largest_gap, miscalibrated, strongest
+from calib.words.slices import heading, sentence
 from tests.rare import rare
 
 RNG = np.random.default_rng(8)
@@ -62,7 +62,7 @@ def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):
         order = np.argsort(x)
         walk = np.cumsum((y - expit(x))[order]) / len(y)
         assert tests.ks[i] == pytest.approx(np.abs(walk).max())
-    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests)} {largest_gap(gaps, tests)}")
+    texts(f"{heading(tests, ['site'])}. {sentence(tests, gaps)}")
 
 
 def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
@@ -134,15 +134,15 @@ def test_slices_with_few_rows_are_shown_and_not_tested(texts):
     assert tests.p_adjusted[0] == tests.p_value[0]
     assert np.isfinite(tests.ks).all()
     few = slice_tests(view.rows(np.arange(20)), view.score[:20], Slicing.whole(20))
-    texts(miscalibrated(few, []))
+    texts(heading(few, ["a"]))
 
 
 def test_calibrated_slices_are_no_finding(texts):
     y = (np.random.default_rng(3).random(3000) < P).astype(int)
     view = calib.Predictions.from_arrays(y, P).view()
     tests = slice_tests(view, view.score, CUT)
-    texts(miscalibrated(tests, ["site"]))
-    assert strongest(tests) == largest_gap(slice_gaps(view, view.score, CUT), tests) == ""
+    texts(heading(tests, ["site"]))
+    assert sentence(tests, slice_gaps(view, view.score, CUT)) == ""
 
 
 def test_the_chart_counts_and_shades_what_the_heading_counts():
@@ -153,7 +153,7 @@ def test_the_chart_counts_and_shades_what_the_heading_counts():
     assert n > int(gaps.significant().sum())
     chart = calib.plot.slices({"uncalibrated": gaps}, {"uncalibrated": tests})
     assert sum(layer.uid.startswith("marked") for layer in chart.data) == n
-    assert how_many(tests, ["site"]).startswith(f"{n} of {len(tests)} slices")
+    assert heading(tests, ["site"]).startswith(f"{n} of {len(tests)} slices")
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -37,13 +37,11 @@ from calib.text import (
     signed,
     significant,
 )
+from calib.words import slices as wording
 from calib.words.slices import (
     MAX_IN_ORDER,
     in_reading_order,
-    largest_gap,
-    miscalibrated,
     slice_names,
-    strongest,
 )
 
 # Longer tables are cut in print; the CSV file has all rows.
@@ -79,16 +77,8 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
 
 def _slices_found(report: Contents, part: SlicePart) -> str:
     lines = [
-        " ".join(
-            filter(
-                None,
-                (
-                    f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)}",
-                    strongest(tests),
-                    largest_gap(part.gaps[key], tests),
-                ),
-            )
-        )
+        f"{report.analysis.methods[key].label}: {wording.heading(tests, part.columns)}. "
+        f"{wording.sentence(tests, part.gaps[key])}".strip()
         for key, tests in part.tests.items()
     ]
     return f"By {' and '.join(part.columns)}. {' '.join(lines)}"

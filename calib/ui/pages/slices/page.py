@@ -40,13 +40,12 @@ from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
+from calib.words import slices as wording
 from calib.words.measures import KS
 from calib.words.periods import changed
 from calib.words.slices import (
     MAX_IN_ORDER,
     in_reading_order,
-    largest_gap,
-    miscalibrated,
     slice_names,
     widest_rate,
 )
@@ -157,7 +156,7 @@ def body(
         cut = results.sliced(session, model, columns)
         columns = cut.slicing.columns
         first = results.slice_tests_of(session, cut, shown[:1])["uncalibrated"]
-    answer.markdown(f"## {plain(miscalibrated(first, columns))}")
+    answer.markdown(f"## {plain(wording.heading(first, columns))}")
     unknown_columns(session, model.rows)
     searched = segments.place(session) if model.rows.has_rows else None
     with st.spinner("Computing slices"):
@@ -255,8 +254,8 @@ def forest(
 def _judged(key: str, tests: SliceTests, gaps: SliceGaps) -> str:
     """The heading says how many slices of the uncalibrated scores show evidence."""
     if key == "uncalibrated":
-        return largest_gap(gaps, tests)
-    return f"{miscalibrated(tests, gaps.columns)} {largest_gap(gaps, tests)}".strip()
+        return wording.sentence(tests, gaps)
+    return f"{wording.heading(tests, gaps.columns)}. {wording.sentence(tests, gaps)}".strip()
 
 
 def slices_table(
