@@ -46,31 +46,28 @@ def decided(change: Estimate, costs: Costs | None = None) -> DecisionTable:
     return DecisionTable(costs or Costs(), {"uncalibrated": BEFORE, "platt": after}, 0.5, 0.5, 0.95)
 
 
-def test_decisions_of_a_thousand_rows_before_and_after_calibration():
+def test_decisions_of_a_thousand_rows_before_and_after_calibration(texts):
     table = decided(Estimate(-0.01, -0.02, 0.001))
-    assert flagged_sentence(table, SHOWN, weighted=False) == (
-        "of 1,000 rows you would flag 500 and miss 50 positives; after calibration you would flag "
-        "510 and miss 40"
-    )
+    texts(flagged_sentence(table, SHOWN, weighted=False))
     alone = headline(table, SHOWN[:1], weighted=False)
-    assert alone == "At a threshold of 50%, of 1,000 rows you would flag 500 and miss 50 positives."
-    assert "1,000 rows, counted by weight, you" in flagged_sentence(table, SHOWN, weighted=True)
+    texts(alone)
+    texts.shown(flagged_sentence(table, SHOWN, weighted=True))
     by_capacity = replace(table, costs=Costs(1, 1, 0.5))
     said = headline(by_capacity, SHOWN, weighted=False)
-    assert said.startswith("If the highest 50% are flagged, calibration does not significantly")
+    texts.shown(said)
 
 
-def test_equal_numbers_are_said_once():
+def test_equal_numbers_are_said_once(texts):
     table = replace(decided(Estimate(0.0)), methods=dict.fromkeys(SHOWN, BEFORE))
     said = flagged_sentence(table, SHOWN, weighted=False)
-    assert said.endswith("flag 500 and miss 50 positives, before and after calibration")
+    texts.shown(said)
 
 
-def test_rare_positives_are_counted_in_more_rows():
+def test_rare_positives_are_counted_in_more_rows(texts):
     rare = replace(BEFORE, true_positives=9.0, false_negatives=1.0, true_negatives=1890.0)
     table = replace(decided(Estimate(0.0)), methods={"uncalibrated": rare})
     said = headline(table, SHOWN[:1], weighted=False)
-    assert said == "At a threshold of 50%, of 10,000 rows you would flag 545 and miss 5 positives."
+    texts(said)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +80,14 @@ def test_rare_positives_are_counted_in_more_rows():
 )
 def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
     head = headline(decided(change), SHOWN, weighted=False)
-    assert head == f"At a threshold of 50%, calibration {said}."
+    assert f"{said}" in head
     # Costs of at least 100 have no decimals.
     size = signed(1000 * change.value, 0)
     bounds = between(1000 * change.low, 1000 * change.high, 0, sign=True)
     judged = "not significant" if "not" in said else "significant"
-    assert change_sentence(decided(change), SHOWN) == (
-        f"Change in cost per 1,000 rows: {size} (95% CI {bounds}), {judged}."
+    assert all(
+        fact in change_sentence(decided(change), SHOWN)
+        for fact in (str(size), f"{bounds}", f"{judged}")
     )
 
 
@@ -168,7 +166,7 @@ def test_calibration_is_advised_where_only_calibrated_scores_expect_the_right_nu
 )
 def test_counts_are_of_the_rows_that_are_flagged(counts, said):
     table = decided(NOT)
-    assert counts_sentence(table, counts, SHOWN) == f"{said}, that of calibrated scores 452."
+    assert f"{said}" in counts_sentence(table, counts, SHOWN)
     assert counts_sentence(table, counts, SHOWN[:1]) == f"{said}."
 
 
@@ -177,14 +175,11 @@ def test_no_row_that_is_flagged_has_no_counts():
     assert not counts_sentence(decided(NOT), nothing, SHOWN)
 
 
-def test_ties_at_a_capacity_are_counted_and_named():
+def test_ties_at_a_capacity_are_counted_and_named(texts):
     tied = replace(BEFORE, tie_share=0.5, threshold=0.25)
     table = replace(decided(NOT, Costs(1, 1, 0.5)), methods={"uncalibrated": tied})
     said = counts_sentence(table, flagged(rows=1200), SHOWN[:1])
-    assert said == (
-        "Of the 600 with a score of at least 25%, 450 were positive. The sum of their scores "
-        "predicts 465 (too many)."
-    )
+    texts(said)
 
 
 def test_flagged_rows_are_the_sum_of_the_rounded_parts():

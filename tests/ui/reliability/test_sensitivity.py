@@ -28,7 +28,7 @@ def words(analysis, found):
 def test_a_clear_conclusion_does_not_depend_on_the_bins(texts):
     said = words(*scored(1500, 2.0))
     texts.shown(said)
-    assert "rejects calibration (p < 0.001 after Holm's correction)" in said
+    texts.shown(said, "words")
 
 
 def test_no_evidence_does_not_depend_on_them_either(texts):

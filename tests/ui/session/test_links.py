@@ -165,7 +165,7 @@ def test_what_a_link_says_of_data_is_short_and_one_line():
     assert decode({"file": "c.csv", "rows": "many"})[0].source == LinkedData("", "c.csv")
 
 
-def test_a_query_is_written_as_json_and_read_back():
+def test_a_query_is_written_as_json_and_read_back(texts):
     query = Query("team", "march.parquet", Columns(outcome="y", score="p"))
     text = '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
     assert query.written() == text
@@ -174,11 +174,11 @@ def test_a_query_is_written_as_json_and_read_back():
     full = Query("team", "t", mapping, "class:1", "a … b", (("c", "d"),), 500, "id")
     assert Query.read(full.written()) == full
     for of_others in ('"scale":[1,5]', '"arrived":"day"'):
-        with pytest.raises(ValueError, match="must be what this app writes"):
+        with texts.raises(ValueError):
             Query.read(f'{{"source":"team","table":"t",{of_others}}}')
 
 
-def test_what_rows_gave_is_written_in_one_text_and_read_back():
+def test_what_rows_gave_is_written_in_one_text_and_read_back(texts):
     seen = Seen("2026-11-22", 500, 0.25, 0.031, 0.02, ("inconclusive", "unknown"))
     text = "2026-11-22~500~0.25~0.031~0.02~inconclusive~unknown"
     assert seen.written() == text
@@ -186,9 +186,10 @@ def test_what_rows_gave_is_written_in_one_text_and_read_back():
     assert seen.heading == HEADINGS["inconclusive"]
     # A link of version 0.1 has the heading as it was written then.
     before = Seen.read("2026-11-22~500~0.25~0.031~0.02~Not enough rows")
-    assert (before.n_rows, before.heading) == (500, "Not enough rows")
+    assert before.n_rows == 500
+    texts(before.heading)
 
 
-def test_many_files_are_named_in_few_words():
+def test_many_files_are_named_in_few_words(texts):
     names = ["a", "b", "c", "d"]
-    assert [short_list(names[:n]) for n in (1, 2, 4)] == ["a", "a, b", "a, b and 2 more"]
+    texts("\n".join([short_list(names[:n]) for n in (1, 2, 4)]))

@@ -271,7 +271,7 @@ def test_an_upload_that_is_broken_off_is_no_error(server: Server) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many", "nan", "inf"])
-def test_a_budget_is_a_number_above_zero(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_is_a_number_above_zero(text: str, monkeypatch: pytest.MonkeyPatch, texts) -> None:
     monkeypatch.setenv("CALIB_SERVER_UPLOAD_GB", text)
-    with pytest.raises(ValueError, match="must be a number of gigabytes above 0"):
+    with texts.raises(ValueError):
         budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)

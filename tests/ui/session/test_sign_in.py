@@ -38,9 +38,11 @@ def test_without_a_duration_it_lasts_as_long_as_the_token() -> None:
 
 
 @pytest.mark.parametrize("hours", ["0", "-1", "nan", "long"])
-def test_a_duration_is_a_number_above_zero(hours: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duration_is_a_number_above_zero(
+    hours: str, monkeypatch: pytest.MonkeyPatch, texts
+) -> None:
     monkeypatch.setenv("CALIB_SIGN_IN_HOURS", hours)
-    with pytest.raises(ValueError, match="CALIB_SIGN_IN_HOURS must be a number of hours above 0"):
+    with texts.raises(ValueError):
         sign_in.check()
 
 

@@ -114,6 +114,6 @@ def test_work_within_work_waits_for_no_second_turn() -> None:
     assert len(turns) == 0
 
 
-def test_the_place_in_line_is_said_in_words() -> None:
-    assert waiting(1, 2) == "The server is busy with 2 other requests. Yours is next."
-    assert waiting(3, 2).endswith("Yours is number 3 in line.")
+def test_the_place_in_line_is_said_in_words(texts) -> None:
+    texts(waiting(1, 2))
+    texts.shown(waiting(3, 2))

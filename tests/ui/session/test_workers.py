@@ -123,9 +123,9 @@ def test_work_of_an_abandoned_run_is_ended(processes: Workers) -> None:
 
 
 @rare
-def test_a_process_that_dies_is_an_error_and_the_next_one_works(processes: Workers) -> None:
+def test_a_process_that_dies_is_an_error_and_the_next_one_works(processes: Workers, texts) -> None:
     apart(os.getpid, **MANY)
-    with pytest.raises(RuntimeError, match="ended with status -9"):
+    with texts.raises(RuntimeError):
         apart(kill_itself, **MANY)
     # One that died while it waited is replaced without an error.
     number = apart(os.getpid, **MANY)
