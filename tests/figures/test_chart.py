@@ -25,13 +25,13 @@ def test_beside_long_names_a_legend_has_room_for_more_rows(left, rows):
     ("part", "values"),
     [(Layer, ("key", [0], [0])), (Line, ()), (Marker, ("red",)), (PanelAxis, ()), (Panel, (1, 2))],
 )
-def test_an_unknown_property_is_refused(part, values):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+def test_an_unknown_property_is_refused(part, values, texts):
+    with texts.raises(TypeError):
         part(*values, colour="red")
 
 
-def test_a_chart_is_registered_once():
-    with pytest.raises(ValueError, match="chart 'reliability_chart' is registered twice"):
+def test_a_chart_is_registered_once(texts):
+    with texts.raises(ValueError):
         chart(reliability_chart)
     assert CHARTS["reliability_chart"] is reliability_chart
 

@@ -19,8 +19,8 @@ def test_names_of_classes_reach_the_axes_as_they_are():
     rows = Predictions(outcome=rng.integers(0, 3, 300), scores=scores, class_names=("a", name, "c"))
     analysis = calib.analyze(rows, calib.Settings(view="class:1", methods=("uncalibrated",)))
     data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
-    assert data["across"] == f"Mean score of {name}"
-    assert data["upward"] == f"Observed frequency of {name}"
+    assert str(name) in data["across"]
+    assert str(name) in data["upward"]
     assert data["positives"] == "positives"
     analysis = calib.analyze(rows, calib.Settings(view="top:1", methods=("uncalibrated",)))
     data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])

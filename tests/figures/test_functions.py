@@ -156,12 +156,12 @@ def test_knots_lie_in_a_strip_of_their_own_one_row_a_map(analysis, trace):
     assert chart.height > functions_chart(changed, ("isotonic", "beta")).height
 
 
-def test_maps_by_the_rule_are_drawn_faintly_beside_those_in_use(analysis, trace):
+def test_maps_by_the_rule_are_drawn_faintly_beside_those_in_use(analysis, trace, texts):
     rule = dataclasses.replace(analysis.methods["beta"].function, formula="as it was")
     figure = functions_chart(analysis, ("beta",), by_rule={"beta": rule}).figure
     faint, line = trace(figure, "by rule beta"), trace(figure, "map beta")
     np.testing.assert_allclose(faint.y, rule.calibrated, atol=1e-7)
     assert faint.line.color.startswith("rgba")
     assert list(figure.data).index(faint) < list(figure.data).index(line)
-    assert [t.name for t in figure.data if t.uid == "legend by rule"] == ["Automatic ε"]
+    texts("\n".join([t.name for t in figure.data if t.uid == "legend by rule"]))
     assert not [t for t in functions_chart(analysis, ("beta",)).figure.data if "rule" in t.uid]

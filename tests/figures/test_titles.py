@@ -53,22 +53,22 @@ def test_a_method_without_a_verdict_is_inconclusive_if_there_are_too_few_rows():
     assert {titles.reliability(few, key) for key in few.methods} == {HEADINGS["inconclusive"]}
 
 
-def test_the_cumulative_difference_is_only_stated_beyond_its_band():
+def test_the_cumulative_difference_is_only_stated_beyond_its_band(texts):
     analysis = analysed("naive_bayes")
     first = cumulative_difference_chart(analysis, ["uncalibrated", "logistic"])
-    assert first.heading.title == "The cumulative difference reaches 6.4%"
+    texts(first.heading.title)
     inside = cumulative_difference_chart(analysis, ["logistic"]).heading.title
-    assert inside == "Logistic. The cumulative difference stays within the band"
+    texts(inside)
 
 
-def test_the_changes_of_a_loss_are_stated_as_what_the_recommended_calibrator_does():
+def test_the_changes_of_a_loss_are_stated_as_what_the_recommended_calibrator_does(texts):
     analysis = analysed("naive_bayes")
-    assert difference_chart(analysis).heading.title == "Logistic lowers log loss by 0.101"
+    texts(difference_chart(analysis).heading.title)
     kept = replace(analysis, recommendation=replace(analysis.recommendation, method="uncalibrated"))
     title = difference_chart(kept).heading.title
-    assert title == "6 of 6 calibrators significantly lower log loss"
+    texts(title)
     brier = difference_chart(analysis, "brier_score").heading.title
-    assert brier.startswith("Logistic lowers Brier score by 0.0")
+    texts.shown(brier)
     unclear = replace(analysis.methods["logistic"].differences["log_loss"], high=0.1)
     method = replace(analysis.methods["logistic"], differences={"log_loss": unclear})
     changed = replace(analysis, methods={**analysis.methods, "logistic": method})
@@ -84,10 +84,10 @@ def test_before_and_after_are_two_errors():
     assert "Logistic" not in before_after_chart(analysis, ["uncalibrated"]).heading.title
 
 
-def test_models_are_counted_by_their_verdicts():
+def test_models_are_counted_by_their_verdicts(texts):
     wrong = analysed("naive_bayes").verdict
     fine, unclear = replace(wrong, answer="no evidence"), replace(wrong, answer="inconclusive")
     assert titles.of_models([wrong, wrong]).startswith("2 of 2 models ")
     assert titles.of_models([wrong, fine]).startswith("1 of 2 models ")
     assert titles.of_models([fine, fine]).startswith(HEADINGS["no evidence"])
-    assert titles.of_models([fine, unclear]) == "No model is clearly miscalibrated"
+    texts(titles.of_models([fine, unclear]))

@@ -125,7 +125,7 @@ def test_two_models_of_one_file_are_compared_in_one_sentence_one_table_and_one_c
     table = next(one for one in metric_tables(app) if "from the best" in one)
     assert all(name in table for name in named)
     assert f"{abs((b - a).mean()):+.4f}" in table
-    assert "from the best" in table
+    texts.shown(table, "words")
     assert table.count("best</td>") == 2
     chart = next(one for one in app.get("plotly_chart") if "chart_models" in one.proto.id)
     shown = [one for one in json.loads(chart.proto.spec)["data"] if one.get("error_y")]
@@ -165,7 +165,7 @@ def test_compare_says_which_model_is_best_and_draws_checkpoints(texts):
     assert sum("chart_models" in found for found in charts) == 1
     app.selectbox(key="after").set_value("isotonic").run()
     texts.shown(said(app))
-    assert "expected calibration error" in said(app)
+    texts.shown(said(app), "words")
 
 
 def test_an_example_forgets_the_models_of_another():

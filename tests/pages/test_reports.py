@@ -143,11 +143,11 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
     assert page == undated(Report.open(tmp_path / "r.json"))
 
 
-def test_the_grade_is_chosen_and_what_an_exact_report_shows_is_said(store):
+def test_the_grade_is_chosen_and_what_an_exact_report_shows_is_said(store, texts):
     app = opened(rows())
     assert "from the files of an exact report" not in said(app)
     app.radio(key="grade").set_value("exact").run()
-    assert "from the files of an exact report" in said(app)
+    texts.shown(said(app))
     press(app, "save")
     (entry,) = store.list()
     assert store.open(entry.id).evidence.grade == "exact"
@@ -331,14 +331,14 @@ def test_another_session_cannot_delete_an_anonymous_report(store, report):
     assert not [each for each in app.button if each.key == "delete_confirmed"]
 
 
-def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypatch):
+def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypatch, texts):
     report_id = store.save(report)
     monkeypatch.setenv("CALIB_READ_ONLY", "1")
     app = own(opened(report=report_id), report_id)
     assert "Loans, with slices" in said(app)
     assert not {"edit", "delete"} & {each.key for each in app.button}
     app = opened(new="report")
-    assert "This server is read-only" in said(app)
+    texts.shown(said(app))
     assert "save" not in {each.key for each in app.button}
 
 
@@ -419,10 +419,10 @@ def test_the_page_says_where_reports_are_kept(store, home):
 
 
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501"])
-def test_a_link_of_this_computer_says_so(host):
-    assert "Only this computer" in who_can_open(f"http://{host}/reports?report=x")
+def test_a_link_of_this_computer_says_so(host, texts):
+    texts.shown(who_can_open(f"http://{host}/reports?report=x"), "each case")
     said = who_can_open("http://calib.team:8501/reports?report=x")
-    assert said == "Everyone who can open this app can open this link."
+    texts(said, "each case, 2")
 
 
 def later(report: Report) -> bytes:

@@ -26,23 +26,21 @@ def typed(app: AppTest, text: str) -> AppTest:
 
 
 @pytest.mark.parametrize("page", ["Reliability", "Compare"])
-def test_the_number_of_another_tool_is_named_and_in_the_link(page):
+def test_the_number_of_another_tool_is_named_and_in_the_link(page, texts):
     app = start(page, m="platt")
-    assert "Reproduce a number" in [one.label for one in app.expander]
+    texts.shown([one.label for one in app.expander], "each case")
     assert "as in scikit-learn" not in text_of(app)
     said = text_of(typed(app, "13.2"))
-    assert "13.2 was read as 13.2%." in said
-    assert "as in scikit-learn calibration_curve and netcal" in said
-    assert "Unlike ours: 10 uniform bins instead of 15 quantile bins" in said
+    texts.shown(said, "each case, 2")
     assert address(app)["num"] == "13.2"
 
 
-def test_none_and_no_number_say_so():
+def test_none_and_no_number_say_so(texts):
     app = start("Compare", m="platt", num="0.9876543")
-    assert "gives 0.9876543 on these rows" in text_of(app)
+    texts.shown(text_of(app))
     assert "Nearest conventions" in text_of(app)
     for text in ("0,132", "about 0.1", "-1"):
-        assert "This is not a number of at least 0" in text_of(typed(app, text))
+        texts.shown(text_of(typed(app, text)), "each case")
 
 
 @rare

@@ -74,9 +74,9 @@ def test_save_refuses_another_suffix(report, tmp_path, texts):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_public_function_makes_a_report(analysis, tmp_path):
+def test_the_public_function_makes_a_report(analysis, tmp_path, texts):
     calib.report(analysis).save(tmp_path / "report.html")
-    assert "<title>Calibration of scores.csv</title>" in (tmp_path / "report.html").read_text()
+    texts.shown((tmp_path / "report.html").read_text())
 
 
 def changed(report: Report, path: str, value: object) -> str:
@@ -187,7 +187,7 @@ def test_a_changed_schema_needs_a_step():
     assert Report.open(KEPT).json() == KEPT.read_text()
 
 
-def test_each_step_leads_to_the_next_schema():
+def test_each_step_leads_to_the_next_schema(texts):
     def renamed(data: dict[str, Any]) -> dict[str, Any]:
         return {"heading" if name == "title" else name: value for name, value in data.items()}
 
@@ -201,5 +201,5 @@ def test_each_step_leads_to_the_next_schema():
     assert upgraded({"schema_version": 2, "heading": "March"}, steps) == third
     assert upgraded(third, steps) == third
     assert upgraded(first, ()) == first == {"schema_version": 1, "title": "March"}
-    with pytest.raises(ReportError, match=r"schema 3; this one reads up to 2"):
+    with texts.raises(ReportError):
         upgraded(third, steps[:1])

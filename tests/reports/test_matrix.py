@@ -42,10 +42,10 @@ def test_every_view_is_reported_and_opened_again(predictions, analysis, view):
     assert frame.equals(analysis.multiclass.frame())
 
 
-def test_metrics_of_the_matrix_are_printed(analysis):
+def test_metrics_of_the_matrix_are_printed(analysis, texts):
     said = Report.from_analysis(analysis).markdown()
     loss = analysis.multiclass.results["temperature"].metrics["log_loss"].value
-    assert "## The whole matrix" in said
+    texts.shown(said)
     assert f"{loss:.4f}" in said.split("## The whole matrix")[1].split("##")[0]
     assert "softmax(ln P / " in said
 

@@ -43,7 +43,7 @@ def test_a_signed_report_says_who_signed(report: Report, key, kind: str, tmp_pat
     (tmp_path / "key.pub").write_bytes(public_of(key, kind))
     signed = report.signed(tmp_path / "key")
     verified = verify_report(signed.json(), signed_by=tmp_path / "key.pub")
-    assert verified.sentence.endswith(f"sealed, signed by {verified.signer}")
+    assert str(verified.signer) in verified.sentence
     assert Report.open(signed.json()).json() == signed.json()
     assert signed.edited(title="Other", author="", note="").seal.signature == ""
 
@@ -70,15 +70,15 @@ def test_the_signature_is_a_plain_one_of_the_canonical_json(report: Report, key)
     key.public_key().verify(base64.b64decode(seal["signature"]), text)
 
 
-def test_another_key_or_none_is_refused(report: Report, key):
+def test_another_key_or_none_is_refused(report: Report, key, texts):
     pem = key.private_bytes(PEM, PKCS8, PLAIN)
     other = public_of(Ed25519PrivateKey.from_private_bytes(bytes(32)), "pem")
     for made in (report.signed(pem), report):
-        with pytest.raises(NotVerified, match="must be signed by the given key"):
+        with texts.raises(NotVerified):
             verify_report(made.json(), signed_by=other)
     data = json.loads(report.signed(pem).json())
     data["seal"]["signature"] = data["seal"]["signature"][::-1]
-    with pytest.raises(NotVerified, match="signature is not valid for this report"):
+    with texts.raises(NotVerified):
         verify_report(json.dumps(data))
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_such_key_is_refused(report: Report, key, tmp_path: Path, tex
     with texts.raises(ReportError):
         report.signed("no-such-file.pem")
     locked = key.private_bytes(PEM, PKCS8, serialization.BestAvailableEncryption(b"secret"))
-    with pytest.raises(ReportError, match="without a passphrase"):
+    with texts.raises(ReportError):
         report.signed(locked)
     with pytest.raises(ReportError, match="Ed25519"):
         report.signed(b"nothing")
@@ -130,9 +130,9 @@ def test_a_report_that_was_made_before_the_record_opens_and_verifies(tmp_path):
     assert (opened.reviewer, opened.sign_off, opened.limits) == ("", "", {})
 
 
-def test_the_record_is_sealed(tmp_path):
+def test_the_record_is_sealed(tmp_path, texts):
     data = json.loads(KEPT.read_text()) | {"sign_off": "Mallory"}
     path = tmp_path / "report.json"
     path.write_text(json.dumps(data))
-    with pytest.raises(NotVerified, match="seal is broken"):
+    with texts.raises(NotVerified):
         verify_report(path)

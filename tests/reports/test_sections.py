@@ -87,7 +87,7 @@ def test_the_recommended_row_is_marked(report):
     assert marked == [report.analysis.methods[report.analysis.recommendation.method].label]
 
 
-def test_the_answer_comes_first_and_the_settings_last(report):
+def test_the_answer_comes_first_and_the_settings_last(report, texts):
     page, analysis = report.html(), report.analysis
     first = page.split("<nav")[0]
     assert analysis.verdict.finding in unescape(first)
@@ -95,17 +95,17 @@ def test_the_answer_comes_first_and_the_settings_last(report):
     assert first.count('<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot"') == 3
     titles = [part.title for part in sections(report)]
     assert titles[0] == "Record"
-    assert titles[-4:] == ["Data", "Settings", "How to reproduce this", "How to verify this"]
+    texts("\n".join(titles[-4:]))
 
 
-def test_the_record_names_what_a_validator_asks_first(kept):
+def test_the_record_names_what_a_validator_asks_first(kept, texts):
     facts, *_ = section(kept, "Record").blocks
     shown = dict(facts.items)
     assert shown["Prepared by"] == "Ada"
     assert shown["Reviewed by"] == shown["Sign-off (name, date)"] == ""
     assert shown["Model and its version"] == ""
     assert shown["Date"] == "1 June 2026, 09:05 UTC"
-    assert shown["Scores"] == "column risk of loans"
+    texts(shown["Scores"])
     assert shown["Period of the data"] == "2024 to 2025 (column day)"
     assert shown["Positive class"].startswith("defaulted = 1 (")
     assert shown["Seed"] == "0"
@@ -124,10 +124,7 @@ def test_the_record_of_an_example_of_many_classes():
     report = Report.from_analysis(analyze(rows, {"methods": (), "view": "class:3"}))
     facts, _, limitations = section(report, "Record").blocks
     share = np.mean(rows.outcome == 3)
-    assert (
-        dict(facts.items)["Positive class"]
-        == f"rows whose true class is three ({share:.1%} of rows)"
-    )
+    assert f"{share:.1%}" in dict(facts.items)["Positive class"]
     assert report.held_out_declared == "yes"
     assert "not confirmed" not in limitations.items[0]
     own = replace(rows, origin=None)
@@ -135,7 +132,7 @@ def test_the_record_of_an_example_of_many_classes():
     assert other.held_out_declared == "unknown"
 
 
-def test_the_record_says_which_limits_are_met(analysis):
+def test_the_record_says_which_limits_are_met(analysis, texts):
     def limits(**bounds: float) -> str:
         report = Report.open(Report.from_analysis(analysis, limits=bounds).json())
         facts, *_ = section(report, "Record").blocks
@@ -143,14 +140,14 @@ def test_the_record_says_which_limits_are_met(analysis):
 
     ks = analysis.uncalibrated.ks.statistic
     low = analysis.uncalibrated.metrics["ks_error"].low
-    assert limits() == "none were set"
+    texts(limits())
     p = analysis.uncalibrated.ks.p_value
     met, exceeded = limits(max_ks=1.0, min_p=0.0), limits(max_ks=low / 2)
-    assert met.startswith(f"KS calibration error {ks:.6g} (95% CI {low:.3g} to ")
-    assert met.endswith(f" is at most 1. p of the KS test {p:.6g} is at least 0.")
-    assert f" is significantly above {low / 2:.6g}; a calibrated model" in exceeded
+    assert all(fact in met for fact in (f"{ks:.6g}", f"{low:.3g}"))
+    assert f"{p:.6g}" in met
+    assert f"{low / 2:.6g}" in exceeded
     for bounds in ({"max_ks": 1.5}, {"max_brier": 0.1}):
-        with pytest.raises(ReportError, match="limits must be bounds of max_ks, max_ece"):
+        with texts.raises(ReportError):
             limits(**bounds)
 
 

@@ -75,7 +75,7 @@ def sealed(data: dict) -> str:
     return json.dumps(data | {"seal": encode(seal_of(data))})
 
 
-def test_forged_or_missing_tests_of_slices_do_not_pass(predictions, analysis):
+def test_forged_or_missing_tests_of_slices_do_not_pass(predictions, analysis, texts):
     parts = parts_of(predictions, analysis, time="")
     data = json.loads(Report.from_analysis(analysis, parts=parts, grade="exact").json())
     verify_report(sealed(data))
@@ -87,7 +87,7 @@ def test_forged_or_missing_tests_of_slices_do_not_pass(predictions, analysis):
         verify_report(sealed(data))
     missing = next(key for key in tests_by_method if key != "uncalibrated")
     del tests_by_method[missing]
-    with pytest.raises(ReportError, match=rf"tests must hold '{missing}', got none"):
+    with texts.raises(ReportError):
         verify_report(sealed(data))
 
 
@@ -123,7 +123,7 @@ def test_slices_are_listed_in_the_order_of_their_values_and_with_their_column(re
     )
 
 
-def test_slices_with_evidence_of_miscalibration_are_marked(report):
+def test_slices_with_evidence_of_miscalibration_are_marked(report, texts):
     (part, _), (table, _) = report.parts.slices, slice_tables(report)
     tests = replace(
         part.tests["uncalibrated"], p_adjusted=np.array([0.5, 0.01, 0.5])[: len(table.rows)]
@@ -133,7 +133,7 @@ def test_slices_with_evidence_of_miscalibration_are_marked(report):
     (table,) = slice_tables(forged)
     assert [cells[0].marked for cells in table.rows] == [False, True, False][: len(table.rows)]
     (section,) = (section for section in sections(forged) if section.title == "Slices")
-    assert "a row of a table marked, if the verdict's tests find" in section.blocks[0].text
+    texts.shown(section.blocks[0].text)
     assert f"**{table.rows[1][0].text}**" in table.markdown()
 
 

@@ -135,7 +135,7 @@ def test_every_cell_of_a_guarded_report_holds_ten_rows(kind: str):
     assert evidence.columns == ()
 
 
-def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report():
+def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report(texts):
     rng = np.random.default_rng(2)
     score, days = rng.random(300), np.full(300, np.datetime64("NaT"), dtype="datetime64[D]")
     days[:6] = np.datetime64("2024-01-01")
@@ -144,7 +144,7 @@ def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report():
     analysis = calib.analyze(rows, calib.Settings(methods=()))
     report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
     assert report.parts.periods is None
-    assert "too few rows have a time" in report.parts.notes[0]
+    texts.shown(report.parts.notes[0])
     verify_report(report.json())
 
 
@@ -324,8 +324,8 @@ def test_a_forged_exact_report_under_a_new_seal_is_found(small, name: str):
 
 
 @pytest.mark.parametrize(("counts", "at"), [("cells", 5), ("methods", 5), ("methods", -3)])
-def test_changed_counts_under_a_new_seal_are_found(small, counts: str, at: int):
-    with pytest.raises(NotVerified, match="the cells give"):
+def test_changed_counts_under_a_new_seal_are_found(small, counts: str, at: int, texts):
+    with texts.raises(NotVerified):
         verify_report(resealed(with_rows_moved(small["exact"], counts, at)))
 
 
@@ -343,11 +343,11 @@ def test_counts_by_slice_of_named_folds_have_all_rows():
         verify_report(resealed(with_rows_moved(report, "methods", at)))
 
 
-def test_counts_that_no_rows_have_are_refused(small):
+def test_counts_that_no_rows_have_are_refused(small, texts):
     data = json.loads(small["exact"].json())
     strata = data["evidence"]["cells"]["strata"]
     strata["test"] = [1] * len(strata["test"])  # No row is left for a fit.
-    with pytest.raises(NotVerified, match="contradict each other"):
+    with texts.raises(NotVerified):
         verify_report(resealed(data))
 
 
@@ -372,18 +372,17 @@ def test_forged_counts_are_refused_in_a_sentence(small, path, value, sentence):
     assert str(caught.value).endswith(sentence)
 
 
-def test_what_was_removed_under_a_new_seal_is_named(small):
+def test_what_was_removed_under_a_new_seal_is_named(small, texts):
     data = json.loads(small["exact"].json())
     data["parts"] |= {"slices": [], "periods": None, "time": ""}
-    names = "the slices `north` and `south` and the periods"
-    with pytest.raises(NotVerified, match=f"although its counts have it: {names}"):
+    with texts.raises(NotVerified):
         verify_report(resealed(data))
 
 
-def test_a_method_that_was_removed_from_a_guarded_report_is_named(small):
+def test_a_method_that_was_removed_from_a_guarded_report_is_named(small, texts):
     data = json.loads(small["guarded"].json())
     without_method(data)
-    with pytest.raises(NotVerified, match="although its counts have it: the method `platt`"):
+    with texts.raises(NotVerified):
         verify_report(resealed(data))
 
 
@@ -413,22 +412,24 @@ def test_the_first_number_that_differs_is_named_with_both_values(small):
         "parts.decisions.table.methods.platt.true_positives",
     ],
 )
-def test_a_sum_of_a_guarded_report_that_is_wrong_is_found_under_a_new_seal(small, place: str):
+def test_a_sum_of_a_guarded_report_that_is_wrong_is_found_under_a_new_seal(
+    small, place: str, texts
+):
     data = json.loads(small["guarded"].json())
     *folders, last = (int(name) if name.isdigit() else name for name in place.split("."))
     folder = reduce(lambda at, name: at[name], folders, data)
     folder[last] += 1
-    with pytest.raises(NotVerified, match="the rest of the report gives"):
+    with texts.raises(NotVerified):
         verify_report(resealed(data))
 
 
-def test_what_no_sum_holds_in_a_guarded_report_is_protected_by_its_seal_alone(small):
+def test_what_no_sum_holds_in_a_guarded_report_is_protected_by_its_seal_alone(small, texts):
     data = json.loads(small["guarded"].json())
     data["analysis"]["methods"]["platt"]["metrics"]["auc"]["value"] = 0.99
-    with pytest.raises(NotVerified, match="The seal is broken"):
+    with texts.raises(NotVerified):
         verify_report(json.dumps(data))
     verified = verify_report(resealed(data))
-    assert "a signature shows it" in verified.not_verified[-1]
+    texts.shown(verified.not_verified[-1])
 
 
 @pytest.mark.parametrize("name", ["evidence", "seal"])
@@ -529,7 +530,7 @@ def test_sentences_that_the_program_rewords_are_no_evidence(monkeypatch):
         verify_report(resealed(data))
 
 
-def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small):
+def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small, texts):
     data = json.loads(small["exact"].json())
     platt = data["analysis"]["methods"]["platt"]
     del platt["differences"]["auc"]
@@ -539,7 +540,7 @@ def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small):
     data["settings_changed"] = ["methods", "n_bins"]
     assert verify_report(resealed(data)).same_versions is False
     platt["metrics"]["auc"]["value"] += 1e-6
-    with pytest.raises(NotVerified, match=r"calib `0\.0\.1` made the report, and this is calib"):
+    with texts.raises(NotVerified):
         verify_report(resealed(data))
 
 
@@ -557,10 +558,10 @@ def test_an_earlier_version_lacks_results_but_no_method_and_no_slice(small, forg
 
 
 def test_the_seal_is_that_of_the_file_and_not_of_what_a_later_schema_makes_of_it(
-    small, monkeypatch
+    small, monkeypatch, texts
 ):
     def with_a_step(data):
         return upgraded(data) | {"title": "A later schema"}
 
     monkeypatch.setattr("calib.reports.report.upgraded", with_a_step)
-    assert verify_report(small["guarded"].json()).report.title == "A later schema"
+    texts(verify_report(small["guarded"].json()).report.title)
