@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import is_dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -132,10 +133,17 @@ def _is(kind: type, value: Any) -> bool:
 def _kinds(function: Callable[..., Any]) -> Mapping[str, tuple[type, ...]]:
     """The kinds of those parameters that have only kinds that are known."""
     is_estimator = inspect.isclass(function) and not is_dataclass(function)
-    try:
-        hints = get_type_hints(function.__init__ if is_estimator else function)
-    except NameError:  # Only type checkers import what the annotations name.
-        return {}
+    target: Any = function.__init__ if is_estimator else function
+    hints: dict[str, Any] = {}
+    for part in reversed(inspect.getmro(target)) if inspect.isclass(target) else (target,):
+        names = getattr(
+            part, "__globals__", vars(sys.modules[getattr(part, "__module__", __name__)])
+        )
+        for name, annotation in inspect.get_annotations(part).items():
+            # Only type checkers import what some annotations name.
+            with suppress(NameError):
+                alone = types.SimpleNamespace(__annotations__={name: annotation})
+                hints |= get_type_hints(alone, names)
     kinds = {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
     checked = {*ARGUMENT_KINDS, type(None)}
     return {name: allowed for name, allowed in kinds.items() if checked.issuperset(allowed)}
