@@ -239,21 +239,23 @@ def test_every_example_has_a_number_of_bins_to_choose(example):
 
 
 def explorer_components(app):
-    """The messages of the cells and of the explorer."""
+    """The messages of the cells, of the stops and of the explorer."""
     found = {each.proto.component_name: each.proto for each in app.get("bidi_component")}
-    return found["calib_explorer_cells"], found["calib_explorer"]
+    return (found[f"calib_explorer{part}"] for part in ("_cells", "_stops", ""))
 
 
 def test_what_the_explorer_draws_is_not_sent_again_with_a_choice():
     app = static(m="platt")
-    before, _ = explorer_components(app)
+    before, stops_before, _ = explorer_components(app)
     app.slider(key="n_bins").set_value(33).run()
-    cells, explorer = explorer_components(app)
+    cells, stops, explorer = explorer_components(app)
     assert cells.bytes == before.bytes
     assert len(cells.bytes) > 10_000
     # The same message: Streamlit sends its hash to a browser that has it.
     assert cells.SerializeToString() == before.SerializeToString()
     told, named = json.loads(explorer.json), json.loads(cells.bytes)["of"]
+    assert stops.SerializeToString() == stops_before.SerializeToString()
+    assert len(stops.bytes) < 110_000
     assert told["chosen"]["n_bins"] == 33
     assert told["of"] == named
     # The bins of the chosen stop come along, and those of all others are not sent again.

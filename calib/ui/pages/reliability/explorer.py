@@ -56,7 +56,10 @@ def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 
 def hold_stops(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    """Send the bins of every stop of the slider, which do not change with it, after the chart."""
+    """Send the bins of every stop of the slider, which do not change with it.
+
+    They may take a second of processor time, so they are the last that the page sends.
+    """
     mount = st.components.v2.component("calib_explorer_stops", js=stops_script())
     analysis, level = model.analysis, session.settings.confidence_level
     with st.container(key=STOPS_KEY):

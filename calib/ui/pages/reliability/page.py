@@ -82,13 +82,13 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     if chosen.toolbar is None:
         explorer.hold(session, model, shown)
     charts.at_once(session, model, partial(controls, chosen), partial(diagrams, chosen))
-    if chosen.toolbar is None:
-        explorer.hold_stops(session, model, shown)
     bin_view.show(session, model, shown)
     validation.show(session, model, shown)
     sensitivity(session, model, shown[0])
     reproduce_number.show(session, model)
     reading(chosen, model, shown)
+    if chosen.toolbar is None:
+        explorer.hold_stops(session, model, shown)
 
 
 def controls(chosen: DiagramChoices) -> None:
