@@ -752,7 +752,7 @@ class Explorer {
     titled(title) {
         const [first, ...others] = this.shown;
         if (!others.length && first === "uncalibrated") return title;
-        return `${this.data.methods[first].label}: ${title[0].toLowerCase()}${title.slice(1)}`;
+        return `${this.data.methods[first].label}. ${title}`;
     }
 
     // The rows, bins and level, which follow the slider, and what the grey area and the circle are.

@@ -509,7 +509,7 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
     title = (
-        f"Uncalibrated: of every 100 rows, scores up to 60% predict {error[:-1]} positives too few"
+        f"Uncalibrated. Of every 100 rows, scores up to 60% predict {error[:-1]} positives too few"
     )
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic (on log-odds)"}
     note = (
@@ -539,7 +539,7 @@ def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
     texts = panel(page, "diagram").locator("text")
     grey = "Grey: where 95% of a calibrated model's dots lie."
     said = " ".join(texts.all_text_contents())
-    assert "Uncalibrated: low predictions are too low, high ones too high" in said
+    assert "Uncalibrated. Not calibrated: overconfident" in said
     assert "1,797 rows · 15 quantile bins · 95% intervals" in said
     assert f"{grey} Circle: largest gap." in said
     slider = explorer(page).locator("input[name=n_bins]")
