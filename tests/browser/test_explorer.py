@@ -600,7 +600,7 @@ def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
     assert "1,797 rows · 15 quantile bins · 95% intervals" in texts
     axes = {"Mean predicted probability", "Scores up to", "Cumulative difference"}
     assert {"Uncalibrated", "Logistic (on log-odds)", *axes} <= set(texts)
-    assert "Uncalibrated: low predictions are too low, high ones too high" in texts
+    assert "Uncalibrated. Not calibrated: overconfident" in texts
     table = pd.read_csv(tmp_path / "CSV")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
     own = table[table.method == "Uncalibrated"]
