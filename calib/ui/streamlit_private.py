@@ -7,10 +7,8 @@ assumption, and names the version with which it was checked.
 from __future__ import annotations
 
 import json
-import re
 import signal
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +39,6 @@ SESSION_KEY = "calib"
 # The parts of the HTML document at which something is inserted. No option adds to the document,
 # and an element of a page is drawn about 0.4 s after the first content.
 HEAD, BODY_END = b"<head>", b"</body>"
-# Streamlit looks for the server below the address of every page first, and the browser's log has
-# two errors. The path of a page ends with its name, that of the app with a slash.
-SERVER_ADDRESS = """(() => {
-  const path = location.pathname, place = path.replace(/\\/+$/, "").split("/");
-  if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
-  window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
-})();"""
 # The server closes the pages of a person whose sign-in has ended, by a code for private use.
 # Streamlit connects again and leaves the page as it is, with the rows of that person. So does a
 # browser that kept the page for its Back button; such a page is empty until it is loaded again. The
@@ -65,30 +56,6 @@ window.WebSocket = class extends WebSocket {
 };
 addEventListener("pagehide", () => { document.documentElement.hidden = true; });
 addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });"""
-# Streamlit loads the script of charts with the first chart, which then waits for its 5 MB. Overview
-# has no such chart, so the browser loads and compiles it once that page is drawn.
-CHART_SCRIPT = "static/js/PlotlyChart.*.js"
-LOAD_LATER = """(function later() {
-  const script = document.createElement("link");
-  Object.assign(script, { rel: "modulepreload", href: "./%s" });
-  const drawn = document.querySelector("[data-test-script-state=notRunning] .st-key-navigation");
-  const waits = !drawn || document.querySelector("[data-testid=stSkeleton]");
-  setTimeout(waits ? later : () => requestIdleCallback(() => document.head.append(script)), 500);
-})();"""
-
-# Other elements have scripts of their own too, which import others. A browser asks for them one
-# after the other, when the first element of each kind has arrived; named in the document, they are
-# loaded while it waits for the server. These are the kinds of which the first page consists.
-ELEMENT_SCRIPTS = (
-    "Html",
-    "PageLink",
-    "BidiComponent",
-    "DownloadButton",
-    "Button",
-    "FileUploader",
-)
-IMPORTED = re.compile(r"""from\s*["']\./([\w.-]+\.js)["']""")
-PRELOAD = '<link rel="modulepreload" crossorigin fetchpriority="low" href="./%s">'
 
 
 def signed_in_claims(cookies: Mapping[str, str]) -> object:
@@ -212,40 +179,12 @@ def remove_session_files(session: str) -> None:
         manager.remove_session_files(session)
 
 
-def styled_document(document: bytes, css: str, pages: Collection[str]) -> bytes:
-    """The HTML document with our style at its end, after Streamlit's: the later rule holds.
-
-    `pages` are the last parts of the addresses of pages.
-    """
-    first = SERVER_ADDRESS % json.dumps(list(pages)) + RELOAD % SIGN_IN_ENDED
-    script = f"<script>{{{first}{LOAD_LATER % chart_script()}}}</script>".encode()
-    early = "".join(PRELOAD % path for path in element_scripts() if path.encode() not in document)
-    end = f"<style>{css}</style>{early}".encode()
-    return document.replace(BODY_END, end + BODY_END).replace(HEAD, HEAD + script, 1)
-
-
-@cache
-def chart_script() -> str:
-    """The address of the script of Plotly's charts, whose name changes with each release."""
-    folder = Path(st.__file__).parent / "static"
-    (path,) = folder.glob(CHART_SCRIPT)
-    return path.relative_to(folder).as_posix()
-
-
-@cache
-def element_scripts() -> tuple[str, ...]:
-    """The addresses of the scripts of some elements, with all that they import."""
-    static = Path(st.__file__).parent / "static"
-    waiting = [path for name in ELEMENT_SCRIPTS for path in static.glob(f"static/js/{name}.*.js")]
-    scripts: dict[str, None] = {}
-    while waiting:
-        path = waiting.pop()
-        address = path.relative_to(static).as_posix()
-        if address not in scripts:
-            scripts[address] = None
-            imports = IMPORTED.findall(path.read_text(encoding="utf-8"))
-            waiting += [path.with_name(name) for name in imports]
-    return tuple(sorted(scripts))
+def styled_document(document: bytes, css: str) -> bytes:
+    """The HTML document with our style at its end, after Streamlit's: the later rule holds."""
+    script, end = f"<script>{{{RELOAD % SIGN_IN_ENDED}}}</script>", f"<style>{css}</style>"
+    return document.replace(BODY_END, end.encode() + BODY_END).replace(
+        HEAD, HEAD + script.encode(), 1
+    )
 
 
 def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -189,7 +189,7 @@ class ResampledSums(Locked):
         return ResampledSums(np.zeros(len(self.of_rows)), self.unit, self.steps[:, 1:], factor)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Replicates(Locked):
     """Prefix sums over the scores of one method in every resample, for intervals."""
 

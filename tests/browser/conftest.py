@@ -24,7 +24,6 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
-    Response,
     expect,
     sync_playwright,
 )
@@ -190,12 +189,7 @@ def _watch(context: BrowserContext) -> list[str]:
         if "Content Security Policy" in message.text:
             problems.append(message.text)
 
-    def answered(response: Response) -> None:
-        if response.status == 404 and "/_stcore/" in response.url:
-            problems.append(f"Streamlit looked for the server in vain: {response.url}")
-
     context.on("console", note)
-    context.on("response", answered)
     context.on("weberror", lambda event: problems.append(f"Script error: {event.error}"))
     context.on("request", lambda request: check(request.url))
     context.on("page", lambda page: page.on("websocket", lambda socket: check(socket.url)))

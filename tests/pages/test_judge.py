@@ -253,7 +253,7 @@ def test_the_report_is_that_of_the_library(texts):
     labels = [one.proto.label for one in app.get("download_button")]
     assert labels[-4:] == ["HTML", "JSON", "Markdown", "Tables (CSV)"]
     (rows,) = session_of(app).judging.parts.rows.values()
-    report = judge_report(session_of(app), rows, 0.5)
+    report = judge_report(rows, 0.5)
     assert report.parts.judge.numbers.sentence == calib.judge(judged, gold).sentence
     app = shown(judged, gold[gold["label"] == "pass"])
     texts.shown(said(app))

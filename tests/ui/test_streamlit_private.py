@@ -214,45 +214,14 @@ def test_sessions_know_their_people_and_files(monkeypatch: pytest.MonkeyPatch) -
         storage.get_file(Path(path).name)
 
 
-@assumption("static/index.html, and BACKEND_BASE_URL in its scripts")
-def test_the_document_has_the_places_and_the_scripts_read_the_address() -> None:
+@assumption("static/index.html")
+def test_the_document_has_the_places_of_the_script_and_the_style() -> None:
     document = (FOLDER / "static" / "index.html").read_bytes()
     parts = (private.HEAD, private.BODY_END)
     assert [document.count(part) for part in parts] == [1, 1]
-    styled = private.styled_document(document, "p{}", ["data"])
-    assert b'"data"' in styled[: styled.index(b"</head>")]
+    styled = private.styled_document(document, "p{}")
+    assert str(private.SIGN_IN_ENDED).encode() in styled[: styled.index(b"</head>")]
     assert styled.index(b"<style>p{}</style>") > styled.index(b"</head>")
-    scripts = (FOLDER / "static").rglob("*.js")
-    texts = [path.read_text(encoding="utf-8") for path in scripts]
-    assert any("__streamlit" in text and "BACKEND_BASE_URL" in text for text in texts)
-
-
-@assumption("static/static/js, and data-test-script-state in its scripts")
-def test_the_script_of_charts_has_one_file_that_is_loaded_with_the_first_chart() -> None:
-    path = private.chart_script()
-    script = (FOLDER / "static" / path).read_text(encoding="utf-8")
-    assert "plotly.js" in script
-    document = (FOLDER / "static" / "index.html").read_text(encoding="utf-8")
-    assert Path(path).name not in document
-    assert path in private.styled_document(document.encode(), "", []).decode()
-    texts = [file.read_text(encoding="utf-8") for file in (FOLDER / "static").rglob("*.js")]
-    assert any("data-test-script-state" in text for text in texts)
-    assert any(f"import(`./{Path(path).name}`)" in text for text in texts)
-
-
-@assumption("static/static/js, and the names of the scripts of elements")
-def test_the_scripts_of_elements_have_one_file_each_that_is_named_in_the_document() -> None:
-    document = (FOLDER / "static" / "index.html").read_bytes()
-    styled = private.styled_document(document, "", []).decode()
-    texts = [file.read_text(encoding="utf-8") for file in (FOLDER / "static").rglob("*.js")]
-    scripts = {path: Path(path).name for path in private.element_scripts()}
-    for kind in private.ELEMENT_SCRIPTS:
-        (name,) = [name for name in scripts.values() if name.startswith(f"{kind}.")]
-        assert any(f"import(`./{name}`)" in text for text in texts)
-    for path, name in scripts.items():
-        assert (FOLDER / "static" / path).is_file()
-        # Streamlit's document has some of them already.
-        assert styled.count(name) == 1
 
 
 @assumption("ConfigOption in config_option.py and get_config_options in config.py")

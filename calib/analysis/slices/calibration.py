@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -565,7 +566,7 @@ def slice_reliability(
     )
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SlicedRows:
     """Rows, or their counts, by slice, with the held-out scores of every method.
 
@@ -583,7 +584,7 @@ class SlicedRows:
     held_out: CrossFitted
     rows: BinaryView
 
-    @property
+    @cached_property
     def scored(self) -> Slicing:
         """The slices of the rows that are scored."""
         return self.slicing if self.rows.test is None else self.slicing.rows(self.rows.test)

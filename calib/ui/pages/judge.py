@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.analysis.judge import JudgeResult, judge_rows
+from calib.analysis.judge import JudgeResult, gold_analysis, judge_rows
 from calib.data.judged import JudgedRows
 from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
@@ -33,7 +33,7 @@ from calib.ui.layout.tables import Line
 from calib.ui.session import choices
 from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.page_list import PAGES
-from calib.ui.session.results import judge_report, judged_analysis
+from calib.ui.session.results import judge_report
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
 from calib.words.measures import undrawn
@@ -273,7 +273,7 @@ def reliability(session: Session, rows: JudgedRows) -> None:
     """The judge's scores on the labelled rows, before and after the recommended calibrator."""
     try:
         with st.spinner("Analysing the labelled rows"):
-            analysis = judged_analysis(session, rows)
+            analysis = session.memo.heavy(gold_analysis, rows)
     except ValueError as error:
         st.info(f"No reliability diagram: {sentence(str(error))}")
         return
@@ -357,7 +357,7 @@ def report(session: Session, result: JudgeResult) -> None:
     if reason := why_no_report(result):
         st.caption(plain(reason))
         return
-    make = partial(judge_report, session, result.rows, result.threshold)
+    make = partial(session.memo.heavy, judge_report, result.rows, result.threshold)
     report_files.downloads(make, result.name)
     st.caption(
         "With the numbers of this page and the calibration of the judge's scores. A report has no "

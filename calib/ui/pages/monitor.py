@@ -184,7 +184,9 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     for by in dict.fromkeys((column, "")):
         try:
             with st.spinner("Replaying the days"):
-                result = results.monitored(session, rows, time, horizon, by)
+                result = session.memo.heavy(
+                    results.monitored, rows, time, horizon, by, session.settings.view
+                )
         except ValueError as error:
             reason = reason or plain(sentence(str(error)))
         else:

@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet, WeakValueDictionary, ref
 
 import numpy as np
+from numpy.typing import NDArray
 from pandas.api.extensions import ExtensionArray
 
 from calib.data.base import Data
@@ -44,6 +45,19 @@ class Unkeyed(partial[T]):
 
 class Keyed(partial[T]):
     """A bound call. Its result is kept under the inputs that are given beside it."""
+
+
+class ArrayRef(ref[Any]):
+    """A weak reference to a read-only array. It counts by its identity, because it has no hash."""
+
+    def __init__(self, array: NDArray[Any], gone: Callable[[object], None]) -> None:
+        self._hash = hash(id(array))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, ArrayRef) and self() is other() is not None)
 
 
 class Result:
@@ -145,8 +159,12 @@ def shared_results() -> Results:
 class Memo:
     """The results that one session uses. Equal inputs give the same result in all sessions.
 
-    Rows count by their fingerprint and names, other frozen results by their identity; these are not
-    kept alive, and what was made of them goes with them. All else counts by its value.
+    Rows count by their fingerprint and names, other frozen results and their read-only arrays by
+    their identity; these are not kept alive, and what was made of them goes with them. All else
+    counts by its value.
+
+    Pages give a function of the library itself with its inputs. A function that is made anew in
+    each run, such as a lambda, would never give what was kept.
 
     While one session computes a result, others that need it wait. If it fails or is cancelled, the
     next one computes it.
@@ -226,6 +244,8 @@ def _key(value: Any, gone: Callable[[object], None]) -> Hashable:
         return tuple((name, _key(inner, gone)) for name, inner in value.items())
     if isinstance(value, tuple):
         return tuple(_key(inner, gone) for inner in value)
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return ArrayRef(value, gone)
     # Objects without __eq__ are compared by identity, so the key has a weak reference to them.
     hash_function: Any = type(value).__hash__
     return ref(value, gone) if hash_function is object.__hash__ and value is not None else value

@@ -12,7 +12,6 @@ import socket
 from collections.abc import MutableMapping
 from contextlib import suppress
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +20,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from calib.ui.session.page_list import MOVED, PAGES
+from calib.ui.session.page_list import MOVED
 from calib.ui.session.receiving import Receiving
 from calib.ui.session.sign_in_gate import SignInGate
 from calib.ui.streamlit_private import (
@@ -198,7 +197,6 @@ class Styled:
     def __init__(self, app: ASGIApp, css: str) -> None:
         self.app = app
         self.css = css
-        self.pages = [Path(file).stem for file in PAGES.values() if file != "app.py"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
@@ -222,7 +220,7 @@ class Styled:
         if not of_text or "content-encoding" in headers:
             return held
         body = b"".join(part.get("body", b"") for part in parts)
-        body = styled_document(body, self.css, self.pages)
+        body = styled_document(body, self.css)
         for name in VALIDATORS:
             del headers[name]
         headers["content-length"] = str(len(body))

@@ -19,7 +19,7 @@ from calib.analysis.decisions import (
     decide,
 )
 from calib.analysis.decisions.certificate import Sides
-from calib.analysis.judge import gold_analysis, judge_rows
+from calib.analysis.judge import judge_rows
 from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.monitor import monitored as monitored_days
 from calib.analysis.parts import Held, Parts
@@ -92,25 +92,11 @@ MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
 Table = TypeVar("Table", SliceTests, PeriodTable)
+T = TypeVar("T")
 
 
-def judged_analysis(session: Session, rows: JudgedRows) -> LiveAnalysis:
-    """The judge's scores on the labelled rows, in bins that have enough of them."""
-    return session.memo.heavy(gold_analysis, rows)
-
-
-def judge_report(session: Session, rows: JudgedRows, threshold: float) -> Report:
-    return session.memo.heavy(_judge_report, rows, threshold)
-
-
-def _judge_report(rows: JudgedRows, threshold: float) -> Report:
+def judge_report(rows: JudgedRows, threshold: float) -> Report:
     return Report.from_judge(judge_rows(rows, threshold=threshold))
-
-
-def monitored(session: Session, rows: Data, time: str, horizon: int, column: str) -> Monitored:
-    """Rows as if they had been monitored until the last day that they have."""
-    view = session.settings.view
-    return session.memo.heavy(_monitored, rows, time, horizon, column, view)
 
 
 def stored_monitor(session: Session, monitor: Monitor) -> Monitored:
@@ -119,17 +105,18 @@ def stored_monitor(session: Session, monitor: Monitor) -> Monitored:
     Raises ValueError if it has no rows.
     """
     today = datetime.now(UTC).date() - timedelta(days=1)
-    return session.memo.heavy(_stored_monitor, monitor, today)
+    return session.memo.heavy(_stored_until, monitor, today)
 
 
-def _stored_monitor(monitor: Monitor, today: date) -> Monitored:
+def _stored_until(monitor: Monitor, today: date) -> Monitored:
     if monitor.counts is None:
         raise ValueError(f"The monitor {monitor.name!r} has no rows.")
     days, reset = monitor.counts.frame(), monitor.new_calibrators
     return monitored_days(days, horizon=monitor.horizon, today=today, reset=reset)
 
 
-def _monitored(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:
+def monitored(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:
+    """Rows as if they had been monitored until the last day that they have."""
     days = rows.timed(time, view)[0]
     dated = days[~np.isnat(days)]
     # The rows of the last days are the youngest ones, and are not tested before the horizon.
@@ -142,40 +129,19 @@ def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRo
     return session.memo(sliced_rows, rows, held_out, columns, n_ranges=n_ranges)
 
 
-def scored(session: Session, cut: SlicedRows) -> Slicing:
-    return session.memo(_scored, cut)
-
-
-def _scored(cut: SlicedRows) -> Slicing:
-    return cut.scored
-
-
-def row_views(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, BinaryView]:
+def row_views(
+    session: Session, held_out: CrossFitted, methods: Sequence[str]
+) -> dict[str, BinaryView]:
     """The rows with the held-out scores of each method."""
-    return {m: session.memo(_row_view, cut.held_out, m) for m in methods}
-
-
-def _row_view(held_out: CrossFitted, method: str) -> BinaryView:
-    return held_out.row_view(method)
+    return {m: session.memo(CrossFitted.row_view, held_out, m) for m in methods}
 
 
 def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
-    slicing, at = scored(session, cut), session.settings.confidence_level
-    views = row_views(session, cut, methods)
-    return {m: session.memo(_gaps, view, slicing, at) for m, view in views.items()}
+    return _by_method(session.memo, slice_gaps, session, cut.held_out, cut.scored, methods)
 
 
-def _gaps(view: BinaryView, slicing: Slicing, at: float) -> SliceGaps:
-    return slice_gaps(view, view.score, slicing, confidence_level=at)
-
-
-def gaps_of_all(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
+def gap_of_all(held_out: CrossFitted, method: str, at: float) -> SliceGaps:
     """The gap of all rows together, as a table of one slice."""
-    at = session.settings.confidence_level
-    return {m: session.memo(_gap_of_all, cut.held_out, m, at) for m in methods}
-
-
-def _gap_of_all(held_out: CrossFitted, method: str, at: float) -> SliceGaps:
     view = held_out.view(method)
     return slice_gaps(view, view.score, Slicing.whole(len(view)), confidence_level=at)
 
@@ -183,13 +149,23 @@ def _gap_of_all(held_out: CrossFitted, method: str, at: float) -> SliceGaps:
 def slice_tests_of(
     session: Session, cut: SlicedRows, methods: Sequence[str]
 ) -> dict[str, SliceTests]:
-    slicing, at = scored(session, cut), session.settings.confidence_level
-    views = row_views(session, cut, methods)
-    return {m: session.memo.heavy(_slice_tests, view, slicing, at) for m, view in views.items()}
+    return _by_method(session.memo.heavy, slice_tests, session, cut.held_out, cut.scored, methods)
 
 
-def _slice_tests(view: BinaryView, slicing: Slicing, at: float) -> SliceTests:
-    return slice_tests(view, view.score, slicing, confidence_level=at)
+def _by_method(
+    kept: Callable[..., T],
+    function: Callable[..., T],
+    session: Session,
+    held_out: CrossFitted,
+    groups: Slicing | Periods,
+    methods: Sequence[str],
+) -> dict[str, T]:
+    """A table of slices or periods for the held-out scores of each method."""
+    at = session.settings.confidence_level
+    return {
+        method: kept(function, view, view.score, groups, confidence_level=at)
+        for method, view in row_views(session, held_out, methods).items()
+    }
 
 
 def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
@@ -212,10 +188,10 @@ def _segments(rows: Data, *, progress: Progress, **options: Any) -> Segments:
 def error_rates(
     session: Session, cut: SlicedRows, table: DecisionTable, methods: Sequence[str]
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
-    slicing, at = scored(session, cut), session.settings.confidence_level
+    at = session.settings.confidence_level
     return {
-        m: session.memo(_error_rates, cut.held_out, m, view, slicing, table, at)
-        for m, view in row_views(session, cut, methods).items()
+        m: session.memo(_error_rates, cut.held_out, m, view, cut.scored, table, at)
+        for m, view in row_views(session, cut.held_out, methods).items()
     }
 
 
@@ -238,7 +214,7 @@ def _error_rates(
 def curves(
     session: Session, cut: SlicedRows, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
-    held_out, slicing, settings = cut.held_out, scored(session, cut), session.settings
+    held_out, slicing, settings = cut.held_out, cut.scored, session.settings
     chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
     return {slicing.names[n]: session.memo(_curve, held_out, slicing, n, *chosen) for n in picked}
 
@@ -272,30 +248,23 @@ def _slice_calibration(cut: SlicedRows, number: int, method: str, at: float) -> 
 def period_tables(
     session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
-    (held_out, periods), at = _timed(session, model, column), session.settings.confidence_level
-    return {m: session.memo.heavy(_period_table, held_out, m, periods, at) for m in methods}
+    held_out, periods = _timed(session, model, column)
+    return _by_method(session.memo.heavy, period_table, session, held_out, periods, methods)
 
 
 def period_changes(
     session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodChange]:
     held_out, periods = _timed(session, model, column)
-    return {m: session.memo.heavy(_period_change, held_out, m, periods) for m in methods}
-
-
-def _period_change(held_out: CrossFitted, method: str, periods: Periods) -> PeriodChange:
-    view = held_out.row_view(method)
-    return period_change(view, view.score, periods)
+    views = row_views(session, held_out, methods)
+    return {
+        m: session.memo.heavy(period_change, view, view.score, periods) for m, view in views.items()
+    }
 
 
 def _timed(session: Session, model: Model, column: str) -> tuple[CrossFitted, Periods]:
     held_out, unit = model.analysis.held_out, session[UNIT]
     return session.memo(timed_rows, model.rows, held_out, column, unit or None)
-
-
-def _period_table(held_out: CrossFitted, method: str, periods: Periods, at: float) -> PeriodTable:
-    view = held_out.row_view(method)
-    return period_table(view, view.score, periods, confidence_level=at)
 
 
 def parts(session: Session, model: Model, methods: Sequence[str]) -> Parts:
@@ -318,8 +287,7 @@ def parts(session: Session, model: Model, methods: Sequence[str]) -> Parts:
         if plan is None:
             add(column, slice_tests_of(session, cut, methods))
         else:
-            slicing = scored(session, cut)
-            add(column, _since(session, slice_tests, cut.held_out, slicing, plan))
+            add(column, _since(session, slice_tests, cut.held_out, cut.scored, plan))
     unchecked = len(names) - len(checked)
     if time:
         try:
@@ -447,12 +415,8 @@ def _verdict(analysis: LiveAnalysis, method: str) -> Verdict:
 
 def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTests:
     """The table of a method's bins, and of all rows."""
-    curve = analysis.methods[method].reliability
-    return session.memo(_bins_tested, analysis.held_out, method, curve)
-
-
-def _bins_tested(held_out: CrossFitted, method: str, curve: ReliabilityCurve) -> BinTests:
-    return bin_tests(held_out.cells[method], curve, held_out.clusters(method))
+    held_out, curve = analysis.held_out, analysis.methods[method].reliability
+    return session.memo(bin_tests, held_out.cells[method], curve, held_out.clusters(method))
 
 
 def variational(session: Session, analysis: LiveAnalysis) -> Mapping[str, VariationalEstimate]:
@@ -489,20 +453,15 @@ def mix_of_bin(
 def rate_curves(
     session: Session, analysis: LiveAnalysis, method: str, kinds: Sequence[RateKind]
 ) -> tuple[RateCurve, ...]:
-    settings = analysis.settings
-    chosen = (method, settings.confidence_level, settings.seed)
-    return tuple(
-        session.memo.heavy(_rate_curve, analysis.held_out, kind, *chosen) for kind in kinds
-    )
-
-
-def _rate_curve(
-    held_out: CrossFitted, kind: RateKind, method: str, level: float, seed: int
-) -> RateCurve:
+    held_out, settings = analysis.held_out, analysis.settings
     cells, clusters = held_out.cells[method], held_out.clusters(method)
-    if kind == "smooth":
-        return smooth_curve(cells, confidence_level=level, clusters=clusters)
-    return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
+    chosen: dict[str, Any] = {"confidence_level": settings.confidence_level, "clusters": clusters}
+    return tuple(
+        session.memo.heavy(smooth_curve, cells, **chosen)
+        if kind == "smooth"
+        else session.memo.heavy(corp_curve, cells, random_state=settings.seed, **chosen)
+        for kind in kinds
+    )
 
 
 def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:

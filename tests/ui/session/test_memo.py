@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from calib.analysis.slices import Slicing, slice_gaps
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.ui.session import memo as memo_module
 from calib.ui.session import turns
 from calib.ui.session.memo import Keyed, Memo, Results, Unkeyed
@@ -226,6 +228,31 @@ def test_inputs_count_by_identity_and_are_not_kept_alive(results):
     gc.collect()
     memo(abs, 1)
     assert len(memo) == 2
+
+
+def test_read_only_arrays_count_by_identity_and_are_not_kept_alive(results):
+    memo = Memo(results)
+    one, equal = np.linspace(0, 1, 5), np.linspace(0, 1, 5)
+    with pytest.raises(TypeError, match="unhashable"):
+        memo(np.sum, one)
+    for array in (one, equal):
+        array.setflags(write=False)
+        assert memo(np.copy, array) is memo(np.copy, array)
+    assert len(memo) == 2
+    del one, array, equal
+    gc.collect()
+    memo(abs, 1)
+    assert len(memo) == 1
+
+
+def test_a_function_of_the_library_has_one_result_by_its_inputs(results):
+    memo, score = Memo(results), np.linspace(0.1, 0.9, 20)
+    view = BinaryView(np.arange(20) % 2 == 0, score)
+    whole = Slicing.whole(20)
+    first = memo(slice_gaps, view, view.score, whole, confidence_level=0.9)
+    assert memo(slice_gaps, view, view.score, whole, confidence_level=0.9) is first
+    assert memo.heavy(slice_gaps, view, view.score, whole, confidence_level=0.9) is first
+    assert memo(slice_gaps, view, view.score, whole, confidence_level=0.8) is not first
 
 
 def test_rows_count_by_what_they_hold_and_are_called(results):

@@ -198,7 +198,7 @@ def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int)
         key="mix_by",
         label="Compare this bin with all other rows by",
     )
-    cut = results.scored(session, results.sliced(session, model, (column,)))
+    cut = results.sliced(session, model, (column,)).scored
     if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return

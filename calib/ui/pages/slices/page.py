@@ -163,7 +163,9 @@ def body(
         gaps = results.gaps(session, cut, shown)
         tests = results.slice_tests_of(session, cut, shown)
     forest(gaps, tests, model.analysis)
-    slices_table(gaps, results.gaps_of_all(session, cut, shown), tests, model.analysis)
+    at = session.settings.confidence_level
+    total = {m: session.memo(results.gap_of_all, cut.held_out, m, at) for m in shown}
+    slices_table(gaps, total, tests, model.analysis)
     label_of = namer(first, columns)
     left, right = st.columns(2, gap="large")
     with left:
