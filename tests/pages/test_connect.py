@@ -123,17 +123,17 @@ def test_no_source_is_shown_where_none_was_named_and_a_bad_section_is_told(texts
     texts(go(app, "Data").warning[0].value)
 
 
-def test_only_what_the_operator_named_is_opened(folder, tmp_path, texts):
+def test_only_what_the_operator_named_is_opened(folder, tmp_path):
     rows(10).to_parquet(tmp_path / "secret.parquet")
     source = Connection("team", "files", str(folder))
     assert source.tables() == (ALL_FILES, "april.parquet", "march.parquet")
     for table in ("../secret.parquet", str(tmp_path / "secret.parquet"), "", "."):
-        with texts.raises(InputError) as caught:
+        with pytest.raises(InputError) as caught:
             source.source(table)
         assert caught.value.problems[0].code == "no-table"
 
 
-def test_tables_of_a_database_and_its_first_rows(tmp_path, texts):
+def test_tables_of_a_database_and_its_first_rows(tmp_path):
     path = tmp_path / "scores.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.register("frame", rows(2000))
@@ -141,7 +141,7 @@ def test_tables_of_a_database_and_its_first_rows(tmp_path, texts):
     source = Connection.of("warehouse", {"type": "duckdb", "path": str(path)})
     assert source.tables() == ("scores",)
     assert len(source.first_rows("scores").frame) == 1000
-    with texts.raises(InputError) as caught:
+    with pytest.raises(InputError) as caught:
         Connection("gone", "duckdb", str(tmp_path / "none.duckdb")).tables()
     assert caught.value.problems[0].code == "no-file"
 
