@@ -31,10 +31,9 @@ from sklearn.isotonic import IsotonicRegression
 from calib import Predictions, analyze
 from calib.crossfit.settings import DEFAULT_METHODS
 from calib.data.views import BinaryView
-from calib.figures.axes import log_axis
+from calib.figures.axes import log_axis, one
 from calib.figures.chart import Chart, draw
 from calib.figures.layers import Layer, Subject, method
-from calib.figures.panels import one
 from calib.figures.svg import to_file
 from calib.figures.theme import ADVISED, MethodStyle
 from calib.numerics.arrays import FloatArray, single_thread

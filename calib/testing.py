@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from numpy.typing import ArrayLike
 
-from calib.analysis.limits import Finding
+from calib.analysis.summary import Finding
 from calib.crossfit.cross_fitted import mean_estimate
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions

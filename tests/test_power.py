@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import calib
-from calib.analysis.power import gap_design_effect, shift_power
+from calib.analysis.recommendation import gap_design_effect, shift_power
 from calib.analysis.verdict import judge
 from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings

@@ -10,10 +10,9 @@ import pandas as pd
 from scipy.stats import chi2, rankdata, studentized_range
 
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PanelAxis, one
 from calib.figures.chart import draw
 from calib.figures.layers import Layer, Line, Marker, Note
-from calib.figures.panels import one
 from calib.figures.theme import FRAME, INK
 
 LEVEL = 0.05

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from calib.figures import Chart
-from calib.figures.axes import LINEAR, Scale
+from calib.figures.axes import LINEAR, Panel, Scale, SharedTitles, grid
 from calib.figures.chart import draw
 from calib.figures.layers import Layer
-from calib.figures.panels import Panel, SharedTitles, grid
 
 LABEL_PIXELS = 50  # The longest tick label is this wide.
 TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}

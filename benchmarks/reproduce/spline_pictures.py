@@ -11,10 +11,9 @@ from calib import Analysis
 from calib.curves.functions import CalibrationFunction, score_grid
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.axes import LINEAR, PanelAxis
+from calib.figures.axes import LINEAR, Panel, PanelAxis, grid, square
 from calib.figures.chart import draw
 from calib.figures.layers import Layer, Line, Subject, band, diagonal, dots
-from calib.figures.panels import Panel, grid, square
 from calib.figures.theme import LINE_WIDTH, Dash, faded
 from calib.numerics.transforms import compact_logit
 

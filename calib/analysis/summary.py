@@ -1,14 +1,19 @@
-"""Summary of the data, columns of the table, and warnings."""
+"""The summary of an analysis: its limits, its parts by slices and time, and its warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from calib.analysis.analysis import Column, DataSummary
+from calib.analysis.analysis import Analysis, Column, DataSummary
+from calib.analysis.periods import PeriodTable
+from calib.analysis.plans import PlanChoice
+from calib.analysis.slices import SliceTests
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.calibrators.falls import largest_fall
 from calib.crossfit.cross_fitted import LOSSES, CrossFitted
@@ -23,7 +28,7 @@ from calib.metrics.proper import log_loss_range
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate
 from calib.numerics.score_grid import middles, written
-from calib.text import decimals, joined, number, percent, plural, significant
+from calib.text import decimals, joined, level, number, percent, plural, rounded, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +240,193 @@ def _certain_and_wrong(scored: ScoreCells, low: FloatArray, high: FloatArray) ->
         if n:
             verbs = ("has", "was") if n == 1 else ("have", "were")
             yield f"{plural(n, 'row')} {verbs[0]} score {score} but {verbs[1]} {outcome}"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """In how many slices of a column, or periods, scores are miscalibrated.
+
+    Attributes
+    ----------
+    column : str
+    unit : str
+        "slice", or the unit of the periods.
+    wrong, tested : int
+        Slices with evidence of miscalibration, and slices with enough rows to be tested.
+    """
+
+    column: str
+    unit: str
+    wrong: int
+    tested: int
+
+    @classmethod
+    def of(cls, column: str, table: SliceTests | PeriodTable) -> Held:
+        """Count the slices or the periods of a table, as the page Slices does."""
+        unit = table.unit if isinstance(table, PeriodTable) else "slice"
+        wrong = int(table.significant(SIGNIFICANCE).sum())
+        return cls(column, unit, wrong, int((~table.few).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What holds before and after what is recommended; after a change, of the rows since then.
+
+    Attributes
+    ----------
+    before, after : sequence of Held
+        Of the uncalibrated scores, and of held-out scores of what is recommended, in the same
+        order. `after` is empty if nothing is recommended.
+    plan : PlanChoice or None
+        The plan for scores that changed on a day.
+    unchecked : int
+        Number of other columns, whose slices or periods were not tested.
+    """
+
+    before: Sequence[Held] = ()
+    after: Sequence[Held] = ()
+    plan: PlanChoice | None = None
+    unchecked: int = 0
+
+    @property
+    def wrong(self) -> tuple[Held, ...]:
+        """The columns in which the uncalibrated scores do not hold."""
+        return tuple(held for held in self.before if held.wrong)
+
+    @property
+    def failing(self) -> tuple[Held, ...]:
+        """The columns in which what is recommended does not hold."""
+        return tuple(held for held in self.after if held.wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    argument: str  # Its name in a report, and its option on the command line.
+    meaning: str
+    # Key of the metric's column. The p-value has no column.
+    column: Callable[[Analysis], str] | None = None
+    # A bound above the largest possible value would always be met, or never.
+    largest: float = 1.0
+
+    @property
+    def allowed(self) -> str:
+        """The bounds that make sense, in words."""
+        return f"at least 0{f' and at most {self.largest:g}' if self.largest < math.inf else ''}"
+
+    def allows(self, bound: float) -> bool:
+        """Whether the bound is neither always met nor never."""
+        return 0.0 <= bound <= self.largest and bound < math.inf
+
+    def finding(
+        self, analysis: Analysis, method: str, bound: float, *, strict_point: bool = False
+    ) -> Finding:
+        """Whether a method meets the bound: its interval, or its value if `strict_point`."""
+        result = analysis.methods[method]
+        if self.column is None:
+            return Finding("p of the KS test", result.ks.p_value, bound, at_most=False)
+        key = self.column(analysis)
+        label = next(column.label for column in analysis.columns if column.key == key)
+        estimate, confidence_level = result.metrics[key], analysis.settings.confidence_level
+        if strict_point:
+            floor = estimate.noise_floor
+            return Finding(label, estimate.value, bound, at_most=True, noise_floor=floor)
+        return Finding.of_interval(label, estimate, bound, confidence_level)
+
+
+LIMITS = (
+    Limit("max_ks", "maximum KS error", lambda _: "ks_error"),
+    Limit(
+        "max_ece",
+        "maximum expected calibration error, with the bins of the settings",
+        lambda analysis: f"ece_{analysis.settings.strategy}",
+    ),
+    Limit("max_log_loss", "maximum log loss of the view", lambda _: "log_loss", math.inf),
+    Limit("min_p", "minimum p-value of the KS test alone"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A limit and the value found. A calibration error also has the value of a calibrated model.
+
+    If `low` and `high`, the bounds of the interval of the value, are not NaN, a maximum is exceeded
+    only if `low` is above it. Otherwise the value itself decides.
+    """
+
+    label: str
+    value: float
+    bound: float
+    at_most: bool
+    noise_floor: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    confidence_level: float = 0.95
+
+    @classmethod
+    def of_interval(
+        cls, label: str, estimate: Estimate, bound: float, confidence_level: float
+    ) -> Finding:
+        """A maximum that is exceeded if the whole interval lies above it."""
+        ends = (estimate.noise_floor, estimate.low, estimate.high)
+        return cls(label, estimate.value, bound, True, *ends, confidence_level)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value is within the bound, or not significantly above it. NaN is not."""
+        if not self.at_most:
+            return self.value >= self.bound
+        return self.value <= self.bound or self.low <= self.bound
+
+    @property
+    def kind(self) -> str:
+        """JUnit's name of the result."""
+        return "system-out" if self.is_met else "failure"
+
+    @property
+    def rule(self) -> str:
+        return f"{self.label} at {'most' if self.at_most else 'least'} {significant(self.bound, 6)}"
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words.
+
+        >>> Finding("KS error", 0.0412345678, 0.02, at_most=True).sentence
+        'KS error 0.0412346 is above 0.02'
+        >>> Finding("KS error", 0.041, 0.02, at_most=True, low=0.012, high=0.07).sentence
+        'KS error 0.041 (95% CI 0.012 to 0.07) is above 0.02, but not significantly'
+        >>> Finding("KS error", 0.041, 0.02, at_most=True, low=0.031, high=0.051).sentence
+        'KS error 0.041 (95% CI 0.031 to 0.051) is significantly above 0.02'
+        >>> Finding("KS error", 0.041, 0.02, at_most=True, noise_floor=0.0352).sentence[30:]
+        'a calibrated model with this many rows shows 0.0352 on average'
+        >>> Finding("kappa", math.nan, 0.4, at_most=False).sentence
+        'kappa has no value, and must be at least 0.4'
+        """
+        if math.isnan(self.value):
+            at = f"at {'most' if self.at_most else 'least'} {significant(self.bound, 6)}"
+            return f"{self.label} has no value, and must be {at}"
+        sentence = f"{self.label} {self._shown(self.value, 6)}"
+        has_interval = not math.isnan(self.low)
+        if has_interval:
+            ends = f"{self._shown(self.low, 3)} to {self._shown(self.high, 3)}"
+            sentence += f" ({level(self.confidence_level)} CI {ends})"
+        sentence += f" is {self._relation(has_interval)}"
+        if self.is_met or math.isnan(self.noise_floor):
+            return sentence
+        floor = significant(self.noise_floor)
+        return f"{sentence}; a calibrated model with this many rows shows {floor} on average"
+
+    def _relation(self, has_interval: bool) -> str:
+        bound = significant(self.bound, 6)
+        if not self.at_most:
+            return f"{'at least' if self.is_met else 'below'} {bound}"
+        if self.value <= self.bound:
+            return f"at most {bound}"
+        if self.is_met:
+            return f"above {bound}, but not significantly"
+        return f"{'significantly ' if has_interval else ''}above {bound}"
+
+    def _shown(self, value: float, digits: int) -> str:
+        """A number in these digits, or in full if rounding moves it across the bound."""
+        short = rounded(value, digits)
+        sides = [(v <= self.bound) if self.at_most else (v >= self.bound) for v in (short, value)]
+        return significant(value, digits) if sides[0] == sides[1] else repr(value)

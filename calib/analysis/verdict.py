@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.analysis.miscalibration import CURVE_TESTS, finding_of, kind_of
-from calib.analysis.power import shift_power
-from calib.analysis.recommendation import Recommendation, too_few
+from calib.analysis.recommendation import Recommendation, shift_power, too_few
 from calib.calibrators import CALIBRATORS
 from calib.data.cells import ScoreCells
 from calib.data.strict_json import added

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis.analysis import MethodResult
-from calib.analysis.power import gap_design_effect
-from calib.analysis.recommendation import Recommendation
+from calib.analysis.recommendation import Recommendation, gap_design_effect
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison

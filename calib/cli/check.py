@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from calib.analysis import LiveAnalysis, analyze
-from calib.analysis.limits import LIMITS, Finding
+from calib.analysis.summary import LIMITS, Finding
 from calib.analysis.verdicts import verdict_after
 from calib.cli import against, certified, judge, options
 from calib.cli.parameters import option_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from calib.analysis.judge import MIN_TELLING_LABELS, JudgeComparison, JudgeResult
-from calib.analysis.limits import Finding
+from calib.analysis.summary import Finding
 from calib.cli import options
 from calib.cli.predictions import with_options
 from calib.cli.streams import tell, writing

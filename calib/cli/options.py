@@ -43,7 +43,7 @@ def _number(text: str) -> float:
 
 def _bound(argument: str) -> Callable[[str], float]:
     def read(text: str) -> float:
-        from calib.analysis.limits import LIMITS
+        from calib.analysis.summary import LIMITS
 
         limit = next(limit for limit in LIMITS if limit.argument == argument)
         value = _number(text)

@@ -14,9 +14,8 @@ import pandas as pd
 
 from calib import text
 from calib.analysis import Analysis
-from calib.analysis.parts import Parts
 from calib.analysis.plans import PlanChoice
-from calib.analysis.summary import grouped_scores
+from calib.analysis.summary import Parts, grouped_scores
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.figures.summary import (
     before_after_panel,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calib.analysis.decisions.certificate import Certificate, CertifiedSide
-from calib.figures.axes import PERCENT_TICKS, PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis, one
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, Line, Note, Subject, area, reference
-from calib.figures.panels import one
 from calib.figures.theme import ADVISED, DOUBT, GREY, LINE_WIDTH, MethodStyle, faded
 from calib.numerics.arrays import FloatArray
 from calib.text import UNKNOWN, count, level, percent, plural, significant

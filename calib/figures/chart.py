@@ -17,8 +17,8 @@ import numpy as np
 
 from calib.data.registry import Registry
 from calib.figures import labels, plotly_format
+from calib.figures.axes import Panels
 from calib.figures.layers import Arrow, Heading, Layer, Note
-from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT, TITLE_LINE
 
 if TYPE_CHECKING:

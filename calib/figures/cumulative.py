@@ -8,10 +8,9 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded
+from calib.figures.axes import PERCENT_TICKS, TIMELINE_WIDTH, Panel, PanelAxis, grid, one, padded
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Marker, Subject, area, reference, subject
-from calib.figures.panels import TIMELINE_WIDTH, Panel, grid, one
 from calib.figures.theme import FRAME, GREY, MethodStyle
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percent, percents, score_percent, score_percents

@@ -9,10 +9,9 @@ import numpy as np
 
 from calib.analysis.decisions import CostCurves, Costs, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import PERCENT_TICKS, PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis, Panels, one
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Subject, Values, method, reference
-from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural, score_percent, significant

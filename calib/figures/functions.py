@@ -19,7 +19,21 @@ from calib.curves.functions import (
     Sensitivity,
     SensitivityCurve,
 )
-from calib.figures.axes import LINEAR, PERCENT_TICKS, AxisKind, PanelAxis, Scale, padded, scale_for
+from calib.figures.axes import (
+    LINEAR,
+    PERCENT_TICKS,
+    TIMELINE_WIDTH,
+    AxisKind,
+    PanelAxis,
+    Panels,
+    Scale,
+    forest,
+    one,
+    padded,
+    scale_for,
+    square,
+    stacked,
+)
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.labels import Words, placed
 from calib.figures.layers import (
@@ -37,7 +51,6 @@ from calib.figures.layers import (
     subject,
     whiskers,
 )
-from calib.figures.panels import TIMELINE_WIDTH, Panels, forest, one, square, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.metrics import matrix_metrics

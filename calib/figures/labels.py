@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PHONE_PANEL_WIDTH, PanelAxis, Panels
 from calib.figures.layers import Bars, Layer, Line, Note
-from calib.figures.panels import PHONE_PANEL_WIDTH, Panels
 from calib.figures.theme import GREY, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.words.measures import unmarked

@@ -12,7 +12,16 @@ from calib.analysis.model_comparison import ModelComparison
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.epsilon import Clipping, EpsilonCurve
 from calib.curves.functions import LambdaPath
-from calib.figures.axes import PanelAxis, count_axis, log_axis, padded
+from calib.figures.axes import (
+    PanelAxis,
+    Panels,
+    count_axis,
+    log_axis,
+    one,
+    padded,
+    stacked,
+    timeline,
+)
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
     HOVER_TEXT,
@@ -27,7 +36,6 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.layers import method as method_of
-from calib.figures.panels import Panels, one, stacked, timeline
 from calib.figures.theme import MethodStyle, faded, style_of
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.monitor import Monitored
-from calib.figures.axes import PanelAxis, padded, power
+from calib.figures.axes import PanelAxis, Panels, padded, power, stacked
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Line, Marker, Note, area, reference
-from calib.figures.panels import Panels, stacked
 from calib.figures.theme import ADVISED, DOUBT, FRAME, GREY, RIM, faded
 from calib.numerics.arrays import FloatArray
 from calib.text import (

@@ -11,7 +11,7 @@ import numpy as np
 from calib.analysis.periods import PeriodChange, PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import padded
+from calib.figures.axes import padded, timeline
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
     HOVER_TEXT,
@@ -25,7 +25,6 @@ from calib.figures.layers import (
     symbols,
     whiskers,
 )
-from calib.figures.panels import timeline
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.intervals import Estimate

@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import AxisNames, PanelAxis, Panels, SharedTitles
 from calib.figures.layers import Arrow, Bars, Heading, Layer, Line, Marker, Note
-from calib.figures.panels import AxisNames, Panels, SharedTitles
 from calib.figures.theme import (
     GRID,
     HEADING_SIZE,

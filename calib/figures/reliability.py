@@ -9,7 +9,7 @@ import numpy as np
 from calib.analysis import Analysis
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
+from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for, square, stacked
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     FULL_DOT_AREA,
@@ -27,7 +27,6 @@ from calib.figures.layers import (
     subject,
 )
 from calib.figures.layers import band as band_layer
-from calib.figures.panels import square, stacked
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import FloatArray
 from calib.text import count, escaped, level, points, shortened, span

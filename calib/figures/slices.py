@@ -12,7 +12,7 @@ from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
-from calib.figures.axes import padded
+from calib.figures.axes import PHONE_PANEL_WIDTH, forest, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.labels import MAX_LINES, Words, placed
 from calib.figures.layers import (
@@ -29,7 +29,6 @@ from calib.figures.layers import (
     reference,
     whiskers,
 )
-from calib.figures.panels import PHONE_PANEL_WIDTH, forest
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (

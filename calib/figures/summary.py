@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.axes import LINEAR, PanelAxis, Scale
+from calib.figures.axes import LINEAR, Panel, PanelAxis, Scale, SharedTitles, grid, stacked
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.labels import Words, placed
 from calib.figures.layers import (
@@ -24,7 +24,6 @@ from calib.figures.layers import (
     few_entry,
     subject,
 )
-from calib.figures.panels import Panel, SharedTitles, grid, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
 from calib.figures.theme import DOUBT, GREY, faded, style_of

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.figures.axes import PERCENT_TICKS, PanelAxis, power
+from calib.figures.axes import PERCENT_TICKS, AxisNames, PanelAxis, SharedTitles, power
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
-from calib.figures.panels import AxisNames, SharedTitles
 from calib.figures.theme import (
     DASHES,
     FONT,

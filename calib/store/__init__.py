@@ -4,10 +4,9 @@ A program saves a report with `Store.from_environment().save(report)`. A page li
 deletes reports. A saved report never changes.
 """
 
+from calib.store.engine import StoreError, database_url, place
 from calib.store.entries import Change, Deletion, Entry, moment_words
-from calib.store.errors import StoreError, place
 from calib.store.integrity import Verification
-from calib.store.location import database_url
 from calib.store.monitors import Monitor, MonitorEntry, Monitors
 from calib.store.store import Store
 

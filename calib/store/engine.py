@@ -1,16 +1,141 @@
-"""Connections: the settings that each database needs so that committed reports are safe."""
+"""Connections to the database of the reports: where it is, its settings, and its errors."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+from platformdirs import user_data_path
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from calib.store.errors import StoreError
+BUSY = "is busy: other processes keep writing to it. Try again in a moment"
+SLOW = "did not answer in time: it is overloaded, or others lock its tables. Try again in a moment"
+DISK_FULL = "is full: no disk space is left. Free some space, then try again"
+READ_ONLY = (
+    "cannot be written to. Allow writing, or set CALIB_HOME to another folder or "
+    "CALIB_DATABASE_URL to another database"
+)
+NOT_GRANTED = (
+    "does not let this user create or use its tables. Grant it CREATE and USAGE on the schema"
+)
+BROKEN = "is damaged, or is not an SQLite database. Restore it from a copy, or name another"
+
+# The keys are primary result codes, https://www.sqlite.org/rescode.html.
+SQLITE = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_FULL: DISK_FULL,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: BROKEN,
+    sqlite3.SQLITE_NOTADB: BROKEN,
+}
+
+# The keys are the first characters of SQLSTATE:
+# https://www.postgresql.org/docs/current/errcodes-appendix.html.
+POSTGRESQL = {
+    "55P03": BUSY,
+    "40": BUSY,
+    "57014": SLOW,
+    "53100": DISK_FULL,
+    "25006": "is read-only. Set CALIB_DATABASE_URL to a database that accepts writes",
+    "42501": NOT_GRANTED,
+    "3F": NOT_GRANTED,
+    "28": "refuses this user or password. Correct CALIB_DATABASE_URL",
+    "3D": "does not exist. Create it (createdb), or correct CALIB_DATABASE_URL",
+}
+
+
+class StoreError(Exception):
+    """Saved reports cannot be read or written. The message says why and what to do."""
+
+
+class DiskFullError(StoreError):
+    """There is no space left, not even for a deletion."""
+
+
+class ReadOnlyError(StoreError):
+    """Nothing can be written there."""
+
+
+class DamagedError(StoreError):
+    """The database is damaged, or the file is not a database."""
+
+
+KINDS = {DISK_FULL: DiskFullError, READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
+
+
+@contextmanager
+def translate_errors(url: URL) -> Iterator[None]:
+    """Turn errors of the database into sentences."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        reason = _explained(error)
+        said = f"{reason}." if reason else _unknown(error)
+        raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes the damaged bytes in its message, which Python then cannot decode.
+        raise DamagedError(f"The {place(url)} {BROKEN}.") from error
+
+
+def place(url: URL) -> str:
+    """Where reports are kept, in words, without user and password.
+
+    Examples
+    --------
+    >>> from sqlalchemy import make_url
+    >>> place(make_url("postgresql://ada:secret@db.example/team"))
+    "PostgreSQL database 'team' on db.example"
+    """
+    if url.get_backend_name() == "sqlite":
+        return f"database {url.database}"
+    host = url.host or url.query.get("host") or "this machine"
+    return f"PostgreSQL database {url.database!r} on {host}"
+
+
+def _unknown(error: SQLAlchemyError) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    driver_text = " ".join(str(cause).split())[:300].rstrip(".")
+    if isinstance(error, DBAPIError) and _unreached(error):
+        return f"cannot be reached: {driver_text}. Is it running?"
+    return f"failed: {driver_text}."
+
+
+def _explained(error: SQLAlchemyError) -> str | None:
+    if isinstance(error, PoolTimeout):
+        return BUSY
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", 0)
+        # The memory that connections share is a file, which a full disk cannot extend.
+        return DISK_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else SQLITE.get(code & 0xFF)
+    state = str(getattr(cause, "sqlstate", None) or _state_in_words(str(cause)))
+    return next((POSTGRESQL[start] for start in POSTGRESQL if state.startswith(start)), None)
+
+
+def _state_in_words(text: str) -> str:
+    """SQLSTATE of a refused connection, of which the driver passes on the words only."""
+    refusals = ("authentication failed", "no password supplied", 'FATAL:  role "')
+    if any(words in text for words in refusals):
+        return "28000"
+    return "3D000" if "database" in text and "does not exist" in text else ""
+
+
+def _unreached(error: DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    lost = state is None or str(state).startswith(("08", "57P"))
+    return lost and not isinstance(error.orig, sqlite3.Error)
 
 
 def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
@@ -137,3 +262,114 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
 def _text(content: bytes) -> str:
     # A damaged character must not prevent a whole list from opening.
     return content.decode("utf-8", "replace")
+
+
+FILE = "reports.db"
+FORMS = (
+    "The database's address (CALIB_DATABASE_URL) must look like "
+    "postgresql://user:password@host/database or sqlite:////folder/reports.db"
+)
+
+
+def database_url(environ: Mapping[str, str] | None = None) -> URL:
+    """Address of the database: CALIB_DATABASE_URL, else a file of SQLite.
+
+    The file lies in the folder CALIB_HOME, else in the user's data directory.
+
+    Parameters
+    ----------
+    environ : mapping of str to str, optional
+        The process's environment if None.
+
+    Raises
+    ------
+    StoreError
+        If the address is not one of PostgreSQL or of a file of SQLite, or no folder is known.
+
+    Examples
+    --------
+    >>> database_url({"CALIB_HOME": "/srv/calib"}).render_as_string()
+    'sqlite:////srv/calib/reports.db'
+    >>> database_url({"CALIB_DATABASE_URL": "postgres://db.example/team"}).drivername
+    'postgresql+psycopg'
+    """
+    environ = os.environ if environ is None else environ
+    given = environ.get("CALIB_DATABASE_URL", "").strip()
+    if given:
+        return checked_url(given)
+    home = environ.get("CALIB_HOME", "").strip()
+    try:
+        folder = Path(home).expanduser() if home else user_data_path("calib", appauthor=False)
+    except RuntimeError:
+        raise StoreError(
+            "This user has no home folder for reports: set CALIB_HOME to a folder, as a full "
+            f"path, got {home!r}."
+        ) from None
+    return URL.create("sqlite", database=str(folder / FILE))
+
+
+def checked_url(given: str | URL) -> URL:
+    """An address with its driver. Addresses of other kinds of databases are refused."""
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):
+        # The address may contain a password, so the message does not repeat it.
+        raise StoreError(f"{FORMS}, got an address that cannot be read.") from None
+    kind = url.drivername.partition("+")[0]
+    if kind in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if kind == "sqlite" and url.database and url.database != ":memory:":
+        return url.set(drivername="sqlite")
+    got = f"{url.drivername}://" + ("" if kind != "sqlite" else " without a file")
+    raise StoreError(f"{FORMS}, got {got}.")
+
+
+def make_folder(url: URL) -> None:
+    """Make the folder of a file of SQLite; a new one is for this user alone."""
+    if url.get_backend_name() != "sqlite" or url.database is None:
+        return
+    folder = Path(url.database).parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The folder for reports, {folder}, cannot be made ({error.strerror}). Set "
+            "CALIB_HOME to another folder."
+        ) from error
+
+
+RESERVE_BYTES = 2**20
+CHUNK_BYTES = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """A file of zeros beside a file of SQLite.
+
+    Even a deletion must first be written, and a full disk has no place for that.
+    """
+
+    path: Path | None  # The path is None if the database is not a file.
+
+    @classmethod
+    def of(cls, url: URL) -> Reserve:
+        """The reserve of a database."""
+        is_file = url.get_backend_name() == "sqlite" and url.database is not None
+        return cls(Path(f"{url.database}-reserve") if is_file else None)
+
+    def keep(self) -> None:
+        """Occupy the space, if there is any."""
+        if self.path is None or (self.path.exists() and self.path.stat().st_size == RESERVE_BYTES):
+            return
+        # On a nearly full disk a smaller reserve still helps.
+        with suppress(OSError), self.path.open("wb", buffering=0) as file:
+            for _ in range(RESERVE_BYTES // CHUNK_BYTES):
+                file.write(bytes(CHUNK_BYTES))
+
+    def free(self) -> bool:
+        """Free the space. Returns whether any was freed."""
+        if self.path is None or not self.path.exists():
+            return False
+        with suppress(OSError):
+            self.path.unlink()
+        return not self.path.exists()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Self, cast
 
 from calib.reports import Report, ReportError
-from calib.store.errors import StoreError
+from calib.store.engine import StoreError
 
 MAX_TAG_LENGTH = 60
 MAX_TAGS = 20

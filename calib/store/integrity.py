@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Select, select
 from sqlalchemy.exc import DatabaseError
 
 from calib.reports import Report
+from calib.store.engine import StoreError
 from calib.store.entries import Entry, report_of, row_of
-from calib.store.errors import StoreError
 from calib.store.tables import entries, has_id, report_tags, reports
 
 # These columns of a row repeat what its report contains.

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from calib.data.day_counts import DayCounts
+from calib.store.engine import DamagedError, StoreError
 from calib.store.entries import READERS, now, plain
-from calib.store.errors import DamagedError, StoreError
 from calib.store.tables import log, monitor_days, monitor_entries, monitors
 from calib.text import plural
 

@@ -13,7 +13,19 @@ from typing import Any
 from sqlalchemy import URL, Column, Connection, Select, delete, func, insert, select
 
 from calib.reports import Report
-from calib.store.engine import make_engine, writing
+from calib.store.engine import (
+    DamagedError,
+    DiskFullError,
+    ReadOnlyError,
+    Reserve,
+    StoreError,
+    checked_url,
+    database_url,
+    make_engine,
+    make_folder,
+    translate_errors,
+    writing,
+)
 from calib.store.entries import (
     Change,
     Deletion,
@@ -25,16 +37,7 @@ from calib.store.entries import (
     row_of,
     searchable,
 )
-from calib.store.errors import (
-    DamagedError,
-    DiskFullError,
-    ReadOnlyError,
-    StoreError,
-    translate_errors,
-)
 from calib.store.integrity import Verification, check_database, readable_entries
-from calib.store.location import Reserve, checked_url, database_url, make_folder
-from calib.store.migrations import migrate
 from calib.store.monitors import Monitors, Opens
 from calib.store.tables import (
     LISTED,
@@ -45,6 +48,7 @@ from calib.store.tables import (
     has_id,
     list_conditions,
     log,
+    migrate,
     owners,
     remove,
     remove_rested,

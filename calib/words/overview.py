@@ -8,8 +8,8 @@ import numpy as np
 
 from calib import text
 from calib.analysis import Analysis, DataSummary
-from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import PlanChoice
+from calib.analysis.summary import Held, Parts
 from calib.curves.cumulative import CumulativeCurve
 from calib.words.measures import positives
 from calib.words.recommendations import calibration_by, change_text

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.analysis.limits import Finding
+from calib.analysis.summary import Finding
 from calib.reports import Report
 from tests.rare import common_first
 

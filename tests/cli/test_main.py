@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import calib
 from calib.analysis.decisions.certificate import Sides
-from calib.analysis.limits import LIMITS
 from calib.analysis.periods import UNITS
+from calib.analysis.summary import LIMITS
 from calib.cli.main import main, program
 from calib.cli.options import CertificateOptions, Limits, PartsOptions, ReportWords, SettingsOptions
 from calib.cli.parameters import option_of

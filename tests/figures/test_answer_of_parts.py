@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import calib
-from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import choose_plan
+from calib.analysis.summary import Held, Parts
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
 from calib.text import shortened

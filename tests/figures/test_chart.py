@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from calib.figures import CHARTS
-from calib.figures.axes import PanelAxis, padded, spread
+from calib.figures.axes import Panel, PanelAxis, one, padded, spread
 from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.layers import Layer, Line, Marker
-from calib.figures.panels import Panel, one
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import faded
 

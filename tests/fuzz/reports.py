@@ -140,7 +140,7 @@ def database() -> bytes:
         ids = (letter * 22 for letter in "abc")
         with (
             patch("secrets.token_urlsafe", lambda _: next(ids)),
-            patch("calib.store.migrations.now", lambda: MOMENT),
+            patch("calib.store.tables.now", lambda: MOMENT),
             patch("calib.store.entries.now", lambda: MOMENT),
             patch("calib.store.store.now", lambda: MOMENT),
             Store(f"sqlite:///{path}") as store,

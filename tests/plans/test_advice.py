@@ -10,9 +10,9 @@ from scipy.special import expit
 
 import calib
 from calib.analysis.decisions import expected_counts
-from calib.analysis.parts import Held, Parts
 from calib.analysis.plans import choose_plan, choosing, why_no_plan, with_plan
 from calib.analysis.recommendation import Plan
+from calib.analysis.summary import Held, Parts
 from calib.cli import main
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of

@@ -29,8 +29,7 @@ from calib.calibrators import CALIBRATORS
 from calib.data.day_counts import DayCounts
 from calib.reports import Report
 from calib.store import Store
-from calib.store.engine import make_engine
-from calib.store.location import checked_url
+from calib.store.engine import checked_url, make_engine
 
 # A process that becomes nobody cannot read Python's folder any more, so all is imported before.
 list(CALIBRATORS)

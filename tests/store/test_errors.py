@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from calib.store import Store, StoreError
-from calib.store.location import checked_url
+from calib.store.engine import checked_url
 from tests.rare import common_first
 
 ROOT = Path(__file__).parents[2]

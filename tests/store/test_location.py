@@ -44,7 +44,7 @@ def test_without_a_home_the_error_names_the_setting(monkeypatch, texts):
     def no_home(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr("calib.store.location.user_data_path", no_home)
+    monkeypatch.setattr("calib.store.engine.user_data_path", no_home)
     with texts.raises(StoreError):
         database_url({})
 

@@ -4,10 +4,8 @@ import pytest
 from sqlalchemy import Connection, Engine, inspect, text
 
 from calib.store import Store, StoreError
-from calib.store.engine import make_engine
-from calib.store.location import checked_url
-from calib.store.migrations import STEPS, migrate
-from calib.store.tables import metadata
+from calib.store.engine import checked_url, make_engine
+from calib.store.tables import STEPS, metadata, migrate
 
 LAST = len(STEPS) + 1
 

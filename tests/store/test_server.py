@@ -18,7 +18,7 @@ from sqlalchemy import insert
 
 from calib.reports import Report
 from calib.store import Store, StoreError
-from calib.store.location import checked_url
+from calib.store.engine import checked_url
 from calib.store.tables import monitor_days, monitor_entries, monitors
 from calib.ui.session.team_store import STORE_TIMEOUT_SECONDS
 from tests.rare import rare

@@ -7,7 +7,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from calib.store import Store, StoreError, entries, tables
-from calib.store.location import checked_url
+from calib.store.engine import checked_url
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
 
 from calib.analysis import Analysis
-from calib.analysis.limits import LIMITS
 from calib.analysis.plans import PLAN_METHODS
 from calib.analysis.recommendation import Recommendation
+from calib.analysis.summary import LIMITS
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.views import parse_view

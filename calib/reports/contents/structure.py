@@ -154,7 +154,7 @@ class Contents:
     model_version : str
         The model that made the scores and its version, as written by the author.
     limits : mapping of str to float
-        Limits that were set, by the names of `calib.analysis.limits.LIMITS`.
+        Limits that were set, by the names of `calib.analysis.summary.LIMITS`.
     """
 
     schema_version: int

@@ -11,7 +11,7 @@ from typing import Any
 
 from calib.analysis import Analysis
 from calib.analysis.judge import JudgeNumbers
-from calib.analysis.parts import Parts
+from calib.analysis.summary import Parts
 from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg

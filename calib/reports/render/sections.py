@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any
 
 from calib.analysis import Column, MethodResult
-from calib.analysis.limits import LIMITS
 from calib.analysis.miscalibration import CURVE_TESTS
-from calib.analysis.parts import Held, Parts
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceTests
-from calib.analysis.summary import is_error
+from calib.analysis.summary import LIMITS, Held, Parts, is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import MethodMetrics
 from calib.data.cells import ScoreCells

@@ -19,7 +19,7 @@ from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes
 from calib.ui.session import identity, open_sessions, results, state
 from calib.ui.session.choices import MAX_COMPARED, MODEL
-from calib.ui.session.free_memory import share_heaps
+from calib.ui.session.environment import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import NEW

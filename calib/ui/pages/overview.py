@@ -10,9 +10,9 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.parts import Parts
 from calib.analysis.plans import PlanChoice, why_no_plan
 from calib.analysis.ranking import ranking_of
+from calib.analysis.summary import Parts
 from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.reliability import overlay_chart

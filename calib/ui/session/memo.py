@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from pandas.api.extensions import ExtensionArray
 
 from calib.data.base import Data
-from calib.ui.session.environment import budget_gb, budget_of_process
-from calib.ui.session.free_memory import resident_bytes, trim
+from calib.ui.session.environment import budget_gb, budget_of_process, resident_bytes, trim
 from calib.ui.session.turns import HEAVY, Computation
 
 P = ParamSpec("P")
@@ -50,8 +49,12 @@ class Keyed(partial[T]):
 class ArrayRef(ref[Any]):
     """A weak reference to a read-only array. It counts by its identity, because it has no hash."""
 
-    def __init__(self, array: NDArray[Any], gone: Callable[[object], None]) -> None:
-        self._hash = hash(id(array))
+    _hash: int
+
+    def __new__(cls, array: NDArray[Any], gone: Callable[[object], None]) -> ArrayRef:
+        made = super().__new__(cls, array, gone)
+        made._hash = hash(id(array))
+        return made
 
     def __hash__(self) -> int:
         return self._hash

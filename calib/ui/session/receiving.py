@@ -15,8 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from calib.ui import streamlit_private
-from calib.ui.session.environment import budget_gb, budget_of_process
-from calib.ui.session.free_memory import give_back, resident_bytes
+from calib.ui.session.environment import budget_gb, budget_of_process, give_back, resident_bytes
 
 # A smaller file counts as this size, because a million files of one byte take memory too.
 MIN_COUNTED_BYTES = 2**16

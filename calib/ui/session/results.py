@@ -22,7 +22,6 @@ from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import judge_rows
 from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.monitor import monitored as monitored_days
-from calib.analysis.parts import Held, Parts
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -52,6 +51,7 @@ from calib.analysis.slices import (
     slice_tests,
     sliced_rows,
 )
+from calib.analysis.summary import Held, Parts
 from calib.analysis.verdict import Verdict
 from calib.analysis.verdicts import verdict_after
 from calib.crossfit.cross_fitted import CrossFitted

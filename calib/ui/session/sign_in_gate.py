@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from calib.ui import streamlit_private
 from calib.ui.session import sign_in
-from calib.ui.session.free_memory import give_back
+from calib.ui.session.environment import give_back
 from calib.ui.session.open_sessions import open_sessions
 from calib.ui.session.sign_in import Person
 

@@ -36,7 +36,7 @@ from calib.ui.session.choices import (
     TIME,
 )
 from calib.ui.session.choices.choice import Fact
-from calib.ui.session.free_memory import give_back, trim
+from calib.ui.session.environment import give_back, trim
 from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.serving import of_server
