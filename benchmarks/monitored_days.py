@@ -21,7 +21,7 @@ from scipy.special import expit
 from benchmarks._clock import cpu_seconds
 from calib.data.day_counts import DayCounts
 from calib.data.file_options import Columns
-from calib.loading.monitored_rows import read_days
+from calib.features.monitor.rows import read_days
 from calib.numerics.arrays import FloatArray
 from calib.store import Store
 

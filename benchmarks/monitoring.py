@@ -21,9 +21,9 @@ from scipy.signal import lfilter
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from calib.analysis.monitor.days import Counts
 from calib.data.file_options import Columns
-from calib.loading.monitored_rows import read_days
+from calib.features.monitor.days import Counts
+from calib.features.monitor.rows import read_days
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.monitoring import (
     day_likelihood,

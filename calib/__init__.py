@@ -32,7 +32,6 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.from_model import from_predictions as from_predictions
     from calib.analysis.judge import JudgeResult as JudgeResult
     from calib.analysis.model_comparison import compare_models as compare_models
-    from calib.analysis.monitor.replay import monitor as monitor
     from calib.analysis.reproduction import conventions as conventions
     from calib.analysis.slices.segments import find_segments as find_segments
     from calib.calibrators import calibrator as calibrator
@@ -52,6 +51,7 @@ if _typing.TYPE_CHECKING:
     from calib.distribution import __version__ as __version__
     from calib.exports import export as export
     from calib.exports import load_calibrator as load_calibrator
+    from calib.features.monitor.replay import monitor as monitor
     from calib.judging import compare_judges as compare_judges
     from calib.judging import judge as judge
     from calib.loading import InputError as InputError
@@ -73,7 +73,7 @@ _NAMES = {
     "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("calibrated_scores", "from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
-    "calib.analysis.monitor.replay": ("monitor",),
+    "calib.features.monitor.replay": ("monitor",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("slices",),
     "calib.analysis.slices.segments": ("find_segments",),

@@ -28,7 +28,6 @@ from calib.figures.functions import (
     sensitivity_chart,
 )
 from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
-from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.slices import slice_chart
@@ -48,7 +47,6 @@ __all__ = [
     "functions",
     "lambda_path",
     "matrix_differences",
-    "monitor",
     "net_benefit",
     "overlay",
     "periods",
@@ -108,7 +106,6 @@ epsilon = _figure(epsilon_chart)
 functions = _figure(functions_chart)
 lambda_path = _figure(lambda_path_chart)
 matrix_differences = _figure(matrix_difference_chart)
-monitor = _figure(monitor_chart)
 net_benefit = _figure(net_benefit_chart)
 overlay = _figure(overlay_chart)
 periods = _figure(period_chart)

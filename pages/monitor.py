@@ -1,5 +1,5 @@
 """Monitor."""
 
-from calib.ui.pages import monitor
+from calib.features.monitor import page
 
-monitor.page()
+page.page()

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from calib.ui.session.choice import Choice
 from calib.ui.session.choices import CHOICES
-from calib.ui.session.choices.choice import Choice
 
 
 def cases(choice: Choice[Any]) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from calib.analysis.monitor import monitored
 from calib.data.day_counts import DAY_OUTCOMES, EDGES, N_CELLS, DayCounts
+from calib.features.monitor.rules import monitored
 
 
 def rows(n: int = 5000, seed: int = 0) -> pd.DataFrame:

@@ -17,7 +17,7 @@ EXAMPLES = re.findall(r"```py(?:thon)?\n(.*?)```", GUIDE, re.DOTALL)
 USE = """
 import calib
 from calib.figures.svg import to_svg
-from calib.ui.session.choices.choice import Choice, flag, on
+from calib.ui.session.choice import Choice, flag, on
 from calib.ui.session.choices import *
 from tests.choices import cases
 import streamlit as st

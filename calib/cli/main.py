@@ -14,6 +14,7 @@ import click
 from calib.cli.commands import COMMANDS
 from calib.cli.parameters import Command, Group
 from calib.cli.streams import discard, prepare, standard_input, tell
+from calib.feature import FEATURES, resolve
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 VARIABLE = "_CALIB_COMPLETE"  # The completion scripts of shells set it.
@@ -39,7 +40,8 @@ def calib() -> None:
 
 def program() -> Group:
     """All commands."""
-    made = _group((calib, *COMMANDS))
+    added = [resolve(one.command) for one in FEATURES.values() if one.command]
+    made = _group((calib, *COMMANDS, *added))
     version = click.Option(
         ["--version"],
         is_flag=True,

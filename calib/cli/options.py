@@ -315,34 +315,6 @@ class TextFormat(FileFormat):
     """File."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MonitorColumns:
-    """Columns.
-
-    Needed for the first file of a monitor; later ones are read in the same way.
-
-    outcome COLUMN: column of the labels; empty where none arrived yet
-    score COLUMN: column of the scores of the positive class
-    time COLUMN: column of the time of the prediction
-    slices COLUMN: column of slices
-    arrived COLUMN: column of the time when the outcome arrived; outcomes that arrived later than
-        the horizon count as late
-    group COLUMN: column of clusters: rows of one cluster are not independent, and such rows are
-        refused
-    positive LABEL: the label of positive rows
-    negative LABEL: the label of negative rows
-    """
-
-    outcome: str | None = None
-    score: str | None = None
-    time: str | None = None
-    slices: Sequence[str] | None = None
-    arrived: str | None = None
-    group: str | None = None
-    positive: str | None = None
-    negative: str | None = None
-
-
 def changed(options: Any) -> dict[str, Any]:
     """The options that differ from their defaults."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}

@@ -1,22 +1,41 @@
 """Registry: entries that decorated classes and functions add when their package is imported."""
 
 import importlib
+import os
 import pkgutil
+import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
+
+
+def installed(group: str) -> Iterable[Any]:
+    """The entry points that installed packages have in a group."""
+    # To import importlib.metadata takes a sixth of the time of `calib --help`, and most people have
+    # no such package.
+    words = f"[{group}]".encode()
+    for folder in filter(os.path.isdir, sys.path):
+        for entry in os.scandir(folder):
+            if entry.name.endswith((".dist-info", ".egg-info")):
+                with suppress(OSError), open(f"{entry.path}/entry_points.txt", "rb") as file:
+                    if words in file.read():
+                        from importlib.metadata import entry_points
+
+                        return entry_points(group=group)
+    return ()
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
     """A mapping of entries by key, in the order of their registration, or in one that they declare.
 
     `kind` is the name of an entry in messages. The modules of `package` register the entries; they
-    are imported when the registry is first read, and then the entries are sorted by `order`.
+    are imported when the registry is first read, and so are those that `more` names. Then the
+    entries are sorted by `order`.
     Without it, their order is that in which their modules are imported. After them come the modules
     that other installed packages name as entry points of the group `package`.
 
@@ -31,11 +50,16 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     """
 
     def __init__(
-        self, kind: str, package: str = "", order: Callable[[Entry], Any] | None = None
+        self,
+        kind: str,
+        package: str = "",
+        order: Callable[[Entry], Any] | None = None,
+        more: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._kind = kind
         self._package = package
         self._order = order
+        self._more = more
         self._own: dict[str, Entry] = {}
         self._importing = threading.RLock()
         self._begun = self._complete = False
@@ -60,7 +84,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                     self._begun = True
                     package = importlib.import_module(self._package)
                     modules = pkgutil.iter_modules(package.__path__, f"{self._package}.")
-                    for name in sorted(module.name for module in modules):
+                    for name in (*sorted(module.name for module in modules), *self._more()):
                         importlib.import_module(name)
                     self._add_installed()
                     if order := self._order:
@@ -72,7 +96,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         attributes = vars(importlib.import_module(self._package))
         # Only such a package offers its entries as attributes.
         taken = attributes.keys() if "__getattr__" in attributes else set()
-        for point in entry_points(group=self._package):
+        for point in installed(self._package):
             before, problem = set(self._own), ""
             try:
                 point.load()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, get_args
 import numpy as np
 
 from calib.data.registry import Registry
+from calib.feature import FEATURES
 from calib.figures import labels, plotly_format
 from calib.figures.axes import Panels
 from calib.figures.layers import Arrow, Heading, Layer, Note
@@ -156,7 +157,11 @@ class Chart:
         return layout | ({"annotations": notes} if notes else {})
 
 
-CHARTS: Registry[Callable[..., Chart]] = Registry("chart", "calib.figures")
+CHARTS: Registry[Callable[..., Chart]] = Registry(
+    "chart",
+    "calib.figures",
+    more=lambda: [feature.charts for feature in FEATURES.values() if feature.charts],
+)
 
 
 def chart(function: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import create_engine, text
 
-from calib.cli.webhook import post, webhook
+from calib.features.monitor.webhook import post, webhook
 from calib.store import Store, StoreError
 
 FIRST = ("--outcome", "y", "--score", "p", "--time", "predicted_at", "--horizon", "30d")
@@ -441,7 +441,7 @@ def test_checks_at_once_post_once(run, churn, monkeypatch):
             others.extend(checked(run, "https://example.com") for _ in range(2))
         return ""
 
-    monkeypatch.setattr("calib.cli.monitor.post", slow)
+    monkeypatch.setattr("calib.features.monitor.acts.post", slow)
     checked(run, "https://example.com")
     assert len(posts) == 1
     assert [done.status for done in others] == [1, 1]

@@ -11,7 +11,6 @@ from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.decisions.certificate import certify_rows
 from calib.analysis.model_comparison import ModelComparison, ModelScores
-from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, SliceTests, Slicing, slice_gaps, slice_tests
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve, compare_clipping
@@ -20,13 +19,15 @@ from calib.curves.functions import LambdaPath, ece_sensitivity
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.predictions import Predictions
+from calib.features.monitor.chart import monitor_chart
+from calib.features.monitor.replay import monitor
+from calib.features.monitor.result import Monitored
 from calib.figures import CHARTS, Chart
 from calib.figures.certified_error import certified_error_chart
 from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.functions import functions_chart, matrix_difference_chart, sensitivity_chart
 from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
-from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.slices import slice_chart

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import calib
 from calib.data.day_counts import DayCounts
 from calib.data.file_options import Columns
+from calib.features.monitor.rows import read_days
 from calib.loading import InputError
-from calib.loading.monitored_rows import read_days
 
 COLUMNS = {"outcome": "y", "score": "p", "time": "at"}
 

@@ -9,7 +9,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import calib
-from calib.analysis.monitor import Monitored, monitored
+from calib.features.monitor.result import Monitored
+from calib.features.monitor.rules import monitored
 from calib.loading.examples import EXAMPLES
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.monitoring import log_increments, start_weighted

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.ui.pages.reports.report_form import report_of
 from calib.ui.session import state
+from calib.ui.session.choice import Choice, Fact, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN
-from calib.ui.session.choices.choice import Choice, Fact, on
 from calib.ui.session.page_list import PAGES
 from tests.choices import ANY_CHANGE
 from tests.pages.harness import address, dropped, model_of, opened, press, session_of, start

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.analysis.monitor import Monitored, monitored
 from calib.data.day_counts import DayCounts
+from calib.features.monitor.page import advice
+from calib.features.monitor.result import Monitored
+from calib.features.monitor.rules import monitored
 from calib.loading.examples import EXAMPLES
 from calib.store import Store, StoreError, database_url
 from calib.text import days_between
-from calib.ui.pages.monitor import advice
 from tests.pages.harness import (
     address,
     answers,
@@ -74,7 +75,7 @@ def test_a_chosen_slice_shows_its_counts_without_another_analysis(monkeypatch, t
     def fail(*_args: object, **_more: object) -> None:
         raise AssertionError("Monitored again.")
 
-    monkeypatch.setattr("calib.ui.session.results.monitor", fail)
+    monkeypatch.setattr("calib.features.monitor.page.monitor", fail)
     app.selectbox(key="watched").set_value("prepaid").run()
     assert not app.exception
     first = result.ranges_of("prepaid").iloc[0]
@@ -240,7 +241,7 @@ def test_a_store_that_fails_leaves_the_data(monkeypatch):
     def fail(*_args: object) -> None:
         raise StoreError("No answer.")
 
-    monkeypatch.setattr("calib.ui.pages.monitor.opened_store", fail)
+    monkeypatch.setattr("calib.features.monitor.page.opened_store", fail)
     app = start("Monitor", ex="churn")
     assert headings(app)[1] == WRONG
     assert "stored_monitor" not in [one.key for one in app.selectbox]

@@ -21,7 +21,7 @@ from calib.reports.contents.structure import why_shown as why
 from calib.text import plain
 from calib.ui.layout.words import named_folds
 from calib.ui.session import choices, state
-from calib.ui.session.choices.choice import Choice
+from calib.ui.session.choice import Choice
 from calib.ui.session.session import Session
 
 T = TypeVar("T")

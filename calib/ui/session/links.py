@@ -9,8 +9,8 @@ from typing import Any
 from calib.crossfit.settings import Settings
 from calib.loading.examples import EXAMPLES
 from calib.text import plural, quoted
+from calib.ui.session.choice import Choice, one_of, whole
 from calib.ui.session.choices import LINK_NAMES, Chosen
-from calib.ui.session.choices.choice import Choice, one_of, whole
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import COMPARED, NEW, REPORT
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from calib.feature import FEATURES
+
 # The answer and its data are the first and the last page, and have no group. The menu of the data
 # is at the right end of the header, and links to their page.
-GROUPS: Mapping[str, Mapping[str, str]] = {
+CORE: Mapping[str, Mapping[str, str]] = {
     "": {"Overview": "app.py"},
     "Diagnose": {
         "Reliability": "pages/reliability.py",
@@ -18,12 +20,25 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Decide and share": {
         "Decisions": "pages/decisions.py",
         "Judge": "pages/judge.py",
-        "Monitor": "pages/monitor.py",
         "Reports": "pages/reports.py",
     },
     "Learn": {"Methods": "pages/methods.py"},
     "Data": {"Data": "pages/data.py"},
 }
+ADDED = {key: feature.page for key, feature in FEATURES.items() if feature.page is not None}
+
+
+def _with_added(core: Mapping[str, str]) -> dict[str, str]:
+    """The pages of a group, with those that features add after them."""
+    pages = list(core.items())
+    for key, page in ADDED.items():
+        place = next((n for n, (title, _) in enumerate(pages, 1) if title == page.after), None)
+        if place is not None:
+            pages.insert(place, (page.title, f"pages/{key}.py"))
+    return dict(pages)
+
+
+GROUPS: Mapping[str, Mapping[str, str]] = {name: _with_added(pages) for name, pages in CORE.items()}
 PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
@@ -32,8 +47,18 @@ MOVED: Mapping[str, str] = {"gallery": "methods"}
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
-WITHOUT_DATA = ("Judge", "Monitor", "Reports", "Methods")
+WITHOUT_DATA = (
+    *("Judge", "Reports", "Methods"),
+    *(page.title for page in ADDED.values() if page.without_data),
+)
 # These pages are the same in every view of a matrix.
-WITHOUT_VIEW = ("Data", "Classes", "Judge", "Methods")
+WITHOUT_VIEW = (
+    *("Data", "Classes", "Judge", "Methods"),
+    *(page.title for page in ADDED.values() if page.without_view),
+)
+WITHOUT_ANALYSIS = (
+    *("Data", "Judge", "Methods"),
+    *(page.title for page in ADDED.values() if not page.with_analysis),
+)
 # On the other pages a changed choice has no effect.
-WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Judge", "Monitor", "Methods"))
+WITH_ANALYSIS = tuple(page for page in PAGES if page not in WITHOUT_ANALYSIS)

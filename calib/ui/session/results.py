@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,8 +19,6 @@ from calib.analysis.decisions import (
 )
 from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import judge_rows
-from calib.analysis.monitor import Monitored, monitor
-from calib.analysis.monitor import monitored as monitored_days
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -70,7 +67,6 @@ from calib.metrics.by_class import Classwise
 from calib.metrics.variational import variational_estimates
 from calib.numerics.arrays import IntArray
 from calib.reports import Report
-from calib.store.monitors import Monitor
 from calib.ui.session.choices import (
     CAPACITY,
     CERTAINTY,
@@ -97,31 +93,6 @@ T = TypeVar("T")
 
 def judge_report(rows: JudgedRows, threshold: float) -> Report:
     return Report.from_judge(judge_rows(rows, threshold=threshold))
-
-
-def stored_monitor(session: Session, monitor: Monitor) -> Monitored:
-    """A stored monitor until yesterday, the last day that is complete everywhere.
-
-    Raises ValueError if it has no rows.
-    """
-    today = datetime.now(UTC).date() - timedelta(days=1)
-    return session.memo.heavy(_stored_until, monitor, today)
-
-
-def _stored_until(monitor: Monitor, today: date) -> Monitored:
-    if monitor.counts is None:
-        raise ValueError(f"The monitor {monitor.name!r} has no rows.")
-    days, reset = monitor.counts.frame(), monitor.new_calibrators
-    return monitored_days(days, horizon=monitor.horizon, today=today, reset=reset)
-
-
-def monitored(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:
-    """Rows as if they had been monitored until the last day that they have."""
-    days = rows.timed(time, view)[0]
-    dated = days[~np.isnat(days)]
-    # The rows of the last days are the youngest ones, and are not tested before the horizon.
-    today = dated.max() if len(dated) else None
-    return monitor(rows, time=time, horizon=horizon, slices=column or None, today=today, view=view)
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:

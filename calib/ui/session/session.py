@@ -18,8 +18,8 @@ from calib.data.base import Data
 from calib.loading import FileFormat, Problem
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
+from calib.ui.session.choice import Choice
 from calib.ui.session.choices import CHOICES, MODEL, VIEW, Chosen
-from calib.ui.session.choices.choice import Choice
 from calib.ui.session.judging import Judging
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData, decode, encode
 from calib.ui.session.memo import Memo

@@ -26,6 +26,7 @@ from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
 from calib.ui.session import sign_in
+from calib.ui.session.choice import Fact
 from calib.ui.session.choices import (
     AUTO_BINS,
     BIN_AT,
@@ -35,7 +36,6 @@ from calib.ui.session.choices import (
     SCORE_RANGE,
     TIME,
 )
-from calib.ui.session.choices.choice import Fact
 from calib.ui.session.environment import give_back, trim
 from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.open_sessions import open_sessions, secrets_of

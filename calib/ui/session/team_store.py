@@ -8,14 +8,11 @@ from datetime import timedelta
 import streamlit as st
 
 from calib.store import Store, StoreError, database_url
-from calib.store.monitors import Monitor
 from calib.ui.session import identity
 
 # A page must not wait long for a server that does not answer.
 STORE_TIMEOUT_SECONDS = 4.0
 SWEEP_INTERVAL = timedelta(days=1)
-# New days of a monitor are seen after this time. Until then its counts are not read again.
-MONITOR_READ_INTERVAL = timedelta(minutes=1)
 log = logging.getLogger(__name__)
 
 
@@ -41,14 +38,3 @@ def _swept(store: Store) -> None:
         store.sweep()
     except StoreError:
         log.warning("Deleted reports could not be removed", exc_info=True)
-
-
-@st.cache_resource(
-    ttl=MONITOR_READ_INTERVAL,
-    max_entries=8,
-    show_spinner=False,
-    hash_funcs={Store: lambda store: str(store.url)},
-)
-def opened_monitor(store: Store, name: str) -> Monitor:
-    """Raises StoreError if there is no monitor of this name, or it cannot be read."""
-    return store.monitors.open(name)

@@ -28,7 +28,7 @@ from calib.numerics.arrays import FloatArray
 from calib.ui.controls.widgets import take_answer
 from calib.ui.pages.reliability import answer, bin_view, chosen_bin
 from calib.ui.session import choices, results, state
-from calib.ui.session.choices.choice import Choice
+from calib.ui.session.choice import Choice
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 from calib.words.measures import without_band

@@ -1,26 +1,31 @@
-"""Every choice that a link carries, each declared once; see `calib.ui.session.choices.choice`."""
+"""Every choice that a link carries, each declared once; see `calib.ui.session.choice`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, TypeVar
 
 from calib.crossfit.settings import Settings
+from calib.feature import FEATURES
+from calib.ui.session.choice import Choice
 from calib.ui.session.choices.analysis import *  # noqa: F403
 from calib.ui.session.choices.charts import *  # noqa: F403
-from calib.ui.session.choices.choice import Choice
 from calib.ui.session.choices.slices import *  # noqa: F403
 
 # isort: split
 # Links and chips list the choices in the order of these imports.
 from calib.ui.session.choices.decisions import *  # noqa: F403
 from calib.ui.session.choices.judging import *  # noqa: F403
-from calib.ui.session.choices.monitoring import *  # noqa: F403
 
 T = TypeVar("T")
+_ADDED = [feature.choices for feature in FEATURES.values() if feature.choices]
 CHOICES: Mapping[str, Choice[Any]] = {
-    value.key: value for value in list(globals().values()) if isinstance(value, Choice)
+    value.key: value
+    for names in (globals(), *(vars(import_module(name)) for name in _ADDED))
+    for value in list(names.values())
+    if isinstance(value, Choice)
 }
 LINK_NAMES: Mapping[str, Choice[Any]] = {choice.link: choice for choice in CHOICES.values()}
 # Pages use the default rule. Only reports of earlier versions have the other one.

@@ -15,7 +15,7 @@ from calib.data.views import parse_view
 from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant
-from calib.ui.session.choices.choice import (
+from calib.ui.session.choice import (
     Choice,
     Values,
     level,

@@ -13,8 +13,7 @@ from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.metrics import METRICS
 from calib.text import plain, score_percent, span
-from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
-from calib.ui.session.choices.choice import (
+from calib.ui.session.choice import (
     Choice,
     Values,
     flag,
@@ -24,6 +23,7 @@ from calib.ui.session.choices.choice import (
     several,
     stretch,
 )
+from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.page_list import WITH_ANALYSIS
 
 PILLS = partial(st.pills, selection_mode="multi")

@@ -9,8 +9,8 @@ import streamlit as st
 
 from calib.text import level as level_words
 from calib.text import percent, score_percent
+from calib.ui.session.choice import Choice, level, number, on, one_of
 from calib.ui.session.choices.analysis import LEVELS, SEGMENTED
-from calib.ui.session.choices.choice import Choice, level, number, on, one_of
 
 DECIDING = ("Slices", "Decisions", "Reports")
 FIRST_CAPACITY = 0.1

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.session.choices.choice import Choice, number, on, whole
+from calib.ui.session.choice import Choice, number, on, whole
 
 PASS_FROM = Choice[float](
     key="judge_pass_from",

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.text import plain
-from calib.ui.session.choices.choice import Choice, Values, flag, on, one_of, several, whole
+from calib.ui.session.choice import Choice, Values, flag, on, one_of, several, whole
 
 MAX_SLICES = 1_000_000
 NONE, AUTOMATIC = "None", "Automatic"

@@ -8,19 +8,18 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calib.analysis.monitor import Monitored, monitored
-from calib.analysis.monitor.days import Counts
-from calib.analysis.monitor.result import copied
 from calib.cli.check import write_junit
-from calib.cli.options import MonitorColumns
 from calib.cli.predictions import is_result_of_query, with_options
 from calib.cli.reports import person, printable
 from calib.cli.streams import tell, writing
-from calib.cli.webhook import post
 from calib.data.aggregate import Aggregate
 from calib.data.file_options import Columns
+from calib.features.monitor.days import Counts
+from calib.features.monitor.result import Monitored, copied
+from calib.features.monitor.rows import ROLES, Days, read_days
+from calib.features.monitor.rules import monitored
+from calib.features.monitor.webhook import post
 from calib.loading import InputError
-from calib.loading.monitored_rows import ROLES, Days, read_days
 from calib.text import chat, count, joined, listed, percent, plural, quoted
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def add(
     monitors: Monitors,
     name: str,
     file: str,
-    stated: MonitorColumns,
+    stated: Mapping[str, Any],
     *,
     horizon: int | None,
     correct: bool,
@@ -98,9 +97,8 @@ def _refuse_future(day: date, what: str) -> None:
         raise ValueError(f"{what}, {day}, is in the future.")
 
 
-def _days(file: str, given: MonitorColumns, stored: Mapping[str, Any], horizon: int) -> Days:
-    stated = {role: getattr(given, role) for role in ROLES}
-    chosen = {role: stored.get(role) if value is None else value for role, value in stated.items()}
+def _days(file: str, given: Mapping[str, Any], stored: Mapping[str, Any], horizon: int) -> Days:
+    chosen = {role: stored.get(role) if given[role] is None else given[role] for role in ROLES}
     columns = Columns(**chosen | {"slices": tuple(chosen["slices"] or ())})
     if Aggregate.is_saved_at(file):
         return read_days(Aggregate.load(file), columns, horizon)

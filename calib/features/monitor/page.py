@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from html import escape
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from calib.analysis.monitor import Monitored
 from calib.data.base import Data
-from calib.figures.monitoring import monitor_chart
-from calib.store import Store, StoreError
+from calib.features.monitor.chart import monitor_chart
+from calib.features.monitor.choices import HORIZON, STORED_MONITOR, WATCHED
+from calib.features.monitor.replay import monitor
+from calib.features.monitor.result import Monitored
+from calib.features.monitor.rules import monitored
+from calib.store import Monitor, Store, StoreError
 from calib.text import (
     count,
     day_words,
@@ -32,14 +36,17 @@ from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
-from calib.ui.session import choices, results, state
+from calib.ui.session import state
+from calib.ui.session.choices import SLICE_BY, TIME
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
-from calib.ui.session.team_store import opened_monitor, opened_store
+from calib.ui.session.team_store import opened_store
 
 EXAMPLE, EXAMPLE_HORIZON = "churn", 30
 # These are pixels. A chart over time needs the whole width.
 WIDTHS = (340, 460, 600, 760, 940, 1260)
+# New days of a monitor are seen after this time. Until then its counts are not read again.
+READ_INTERVAL = timedelta(minutes=1)
 NO_VALUE = "–"
 NO_DATES = (
     "A monitor needs the day of each prediction. Choose a column of dates under **Time** on the "
@@ -85,7 +92,7 @@ COUNTS = [
 def page() -> None:
     session = frame.begin("Monitor")
     store, names = stored_names()
-    stored, rows = session[choices.STORED_MONITOR], None
+    stored, rows = session[STORED_MONITOR], None
     if stored not in names:
         frame.source(session)
         rows = frame.predictions(session)
@@ -94,7 +101,7 @@ def page() -> None:
         answer, advised = st.html("<div></div>"), st.html("<div></div>")
     with widgets.toolbar("monitor"):
         if names:
-            control(session, choices.STORED_MONITOR, ["", *names])
+            control(session, STORED_MONITOR, ["", *names])
         if rows is None:
             assert store is not None  # It has the name of this monitor.
             watched = of_store(session, store, stored)
@@ -157,11 +164,47 @@ def stored_names() -> tuple[Store | None, tuple[str, ...]]:
         return None, ()
 
 
+@st.cache_resource(
+    ttl=READ_INTERVAL,
+    max_entries=8,
+    show_spinner=False,
+    hash_funcs={Store: lambda store: str(store.url)},
+)
+def opened_monitor(store: Store, name: str) -> Monitor:
+    """Raises StoreError if there is no monitor of this name, or it cannot be read."""
+    return store.monitors.open(name)
+
+
+def stored_monitor(session: Session, monitor: Monitor) -> Monitored:
+    """A stored monitor until yesterday, the last day that is complete everywhere.
+
+    Raises ValueError if it has no rows.
+    """
+    today = datetime.now(UTC).date() - timedelta(days=1)
+    return session.memo.heavy(_stored_until, monitor, today)
+
+
+def _stored_until(monitor: Monitor, today: date) -> Monitored:
+    if monitor.counts is None:
+        raise ValueError(f"The monitor {monitor.name!r} has no rows.")
+    days, reset = monitor.counts.frame(), monitor.new_calibrators
+    return monitored(days, horizon=monitor.horizon, today=today, reset=reset)
+
+
+def replayed(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:
+    """Rows as if they had been monitored until the last day that they have."""
+    days = rows.timed(time, view)[0]
+    dated = days[~np.isnat(days)]
+    # The rows of the last days are the youngest ones, and are not tested before the horizon.
+    today = dated.max() if len(dated) else None
+    return monitor(rows, time=time, horizon=horizon, slices=column or None, today=today, view=view)
+
+
 def of_store(session: Session, store: Store, name: str) -> Watched | Refusal:
     try:
         monitor = opened_monitor(store, name)
         with st.spinner("Reading the days"):
-            result = results.stored_monitor(session, monitor)
+            result = stored_monitor(session, monitor)
     except (StoreError, ValueError) as error:
         return Refusal("This monitor cannot be shown", plain(sentence(str(error))))
     label = f"Stored monitor, until {day_words(result.today)}"
@@ -184,9 +227,8 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     for by in dict.fromkeys((column, "")):
         try:
             with st.spinner("Replaying the days"):
-                result = session.memo.heavy(
-                    results.monitored, rows, time, horizon, by, session.settings.view
-                )
+                view = session.settings.view
+                result = session.memo.heavy(replayed, rows, time, horizon, by, view)
         except ValueError as error:
             reason = reason or plain(sentence(str(error)))
         else:
@@ -210,16 +252,16 @@ def other_data(session: Session) -> None:
 def time_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
     wanted = state.time_column(session, rows)
     chosen = wanted if wanted in dates else dates[0]
-    control(session, choices.TIME, dates, value=chosen)
+    control(session, TIME, dates, value=chosen)
     return chosen
 
 
 def horizon_control(session: Session) -> int:
     is_example = session.upload is None and session.example == EXAMPLE
     usual = EXAMPLE_HORIZON if is_example else 0
-    chosen = session[choices.HORIZON]
+    chosen = session[HORIZON]
     value = usual if chosen is None else chosen
-    control(session, choices.HORIZON, value=value)
+    control(session, HORIZON, value=value)
     return value
 
 
@@ -227,8 +269,8 @@ def column_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
     names = [name for name in rows.columns if name not in dates] if rows.has_rows else []
     if not names:
         return ""
-    wanted = session[choices.SLICE_BY]
-    return control(session, choices.SLICE_BY, names, value=wanted if wanted in names else names[0])
+    wanted = session[SLICE_BY]
+    return control(session, SLICE_BY, names, value=wanted if wanted in names else names[0])
 
 
 def slice_control(session: Session, result: Monitored) -> str:
@@ -236,9 +278,9 @@ def slice_control(session: Session, result: Monitored) -> str:
     names = list(result.slices["slice"])
     if not names:
         return ""
-    chosen = session[choices.WATCHED]
+    chosen = session[WATCHED]
     value = chosen if chosen in names else ""
-    return control(session, choices.WATCHED, ["", *names], value=value)
+    return control(session, WATCHED, ["", *names], value=value)
 
 
 def section(result: Monitored, label: str) -> str:

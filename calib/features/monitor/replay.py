@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.analysis.monitor.days import ALL_ROWS
-from calib.analysis.monitor.result import Monitored
-from calib.analysis.monitor.rules import THREE_YEARS, monitored
 from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.slicing import MISSING, slice_by
 from calib.data.views import BinaryView
+from calib.features.monitor.days import ALL_ROWS
+from calib.features.monitor.result import Monitored
+from calib.features.monitor.rules import THREE_YEARS, monitored
 from calib.numerics.arrays import BoolArray, canonical_order
 from calib.numerics.binning import equal_weights
 from calib.text import count, listed, plural, quoted
@@ -57,7 +57,7 @@ def monitor(
         The last complete day. Default: the last day of the data plus the horizon, so that all rows
         are tested.
     alpha, reset, looks
-        See `calib.analysis.monitor.rules.monitored`.
+        See `calib.features.monitor.rules.monitored`.
     view : str
         The scores and outcomes that are tested.
 

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 
-from calib.analysis.monitor import Monitored
+from calib.features.monitor.result import Monitored
 from calib.figures.axes import PanelAxis, Panels, padded, power, stacked
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Line, Marker, Note, area, reference

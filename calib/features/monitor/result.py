@@ -9,7 +9,7 @@ from typing import Literal
 
 import pandas as pd
 
-from calib.analysis.monitor.episodes import Episode, Restart
+from calib.features.monitor.episodes import Episode, Restart
 from calib.text import (
     count,
     day_words,

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.analysis.monitor.days import Counts
-from calib.analysis.monitor.episodes import History, log10
 from calib.analysis.periods.cutting import cut_periods
+from calib.features.monitor.days import Counts
+from calib.features.monitor.episodes import History, log10
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_between
 from calib.numerics.cells import Cells

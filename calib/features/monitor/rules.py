@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib.analysis.monitor.days import Counts
-from calib.analysis.monitor.episodes import history
-from calib.analysis.monitor.result import Monitored
-from calib.analysis.monitor.tables import (
+from calib.features.monitor.days import Counts
+from calib.features.monitor.episodes import history
+from calib.features.monitor.result import Monitored
+from calib.features.monitor.tables import (
     evidence_table,
     period_table,
     range_table,

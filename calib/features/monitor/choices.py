@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.text import plain
-from calib.ui.session.choices.choice import Choice, Values, on, whole
+from calib.ui.session.choice import Choice, Values, on, whole
 
 MAX_HORIZON = 3650
 ALL_ROWS, DATA_IN_USE = "All rows", "Data in use"

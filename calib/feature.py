@@ -1,0 +1,62 @@
+"""Feature: a part of calib that registers itself, and that the rest does not import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from calib.data.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the dashboard.
+
+    Attributes
+    ----------
+    title : str
+    after : str
+        The title of the page that it follows in the navigation.
+    draw : str
+        The function that draws it, such as "their_package.room:page".
+    without_data, without_view, with_analysis : bool
+        It is shown while the data of a link are missing; it is the same in every view of a matrix;
+        it depends on the settings of the analysis.
+    """
+
+    title: str
+    after: str
+    draw: str
+    without_data: bool = False
+    without_view: bool = False
+    with_analysis: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a feature adds, by name, so that nothing is imported before somebody uses it.
+
+    Attributes
+    ----------
+    page : Page or None
+    command : str
+        A function whose parameters are the options of a command, or a tuple of functions: a group
+        and its commands. Its module is imported for every help text, so it must be fast to import.
+    charts, choices : str
+        Modules that register charts, and that declare choices which links carry.
+    """
+
+    page: Page | None = None
+    command: str = ""
+    charts: str = ""
+    choices: str = ""
+
+
+FEATURES: Registry[Feature] = Registry("feature", "calib.features")
+
+
+def resolve(name: str) -> Any:
+    """What "module:name" names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""Features that register themselves: each declares its page, command, charts and choices."""
