@@ -29,8 +29,8 @@ from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.intervals import Estimate
 from calib.text import count, escaped, p_value, percent_with_interval, plural, with_interval
+from calib.words import periods as wording
 from calib.words.measures import KS
-from calib.words.periods import how_many_periods
 
 PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
@@ -118,7 +118,7 @@ def period_chart(
         panels,
         layers,
         alt,
-        title=how_many_periods(first),
+        title=wording.heading(first),
         details=" · ".join(parts),
         of=(unit,),
         view=unit,
@@ -169,8 +169,7 @@ def _shaded(
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     sentences = [
-        f"{CALIBRATORS[key].short_label}: {int(table.significant(SIGNIFICANCE).sum())} periods "
-        "with evidence against calibration (KS test, Holm)."
+        f"{CALIBRATORS[key].short_label}. {wording.heading(table)}."
         for key, table in tables.items()
     ]
     span = f"{len(first)} periods, {first.names[0]} to {first.names[-1]}"

@@ -1,4 +1,4 @@
-"""Results of periods in sentences, for pages and charts."""
+"""Results of periods: one heading, and one sentence about the change over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib.numerics.arrays import IntArray
 from calib.text import p_value, percents, period, plural
 
 
-def changed(change: PeriodChange, unit: str) -> str:
+def sentence(change: PeriodChange, unit: str) -> str:
     """Since when, until when or in which periods the predictions are wrong, and the p-value."""
     if math.isnan(change.p_value):
         return "Too few rows to compare periods."
@@ -30,16 +30,15 @@ def changed(change: PeriodChange, unit: str) -> str:
     )
 
 
-def how_many_periods(table: PeriodTable) -> str:
-    """How many periods show evidence of miscalibration, as a title."""
+def heading(table: PeriodTable) -> str:
+    """In how many periods the scores are miscalibrated."""
     judged = int((~table.few).sum())
     if not judged:
         return f"No period has {FEW_ROWS} rows, so none is tested"
     n = int(table.significant(SIGNIFICANCE).sum())
     if not n:
         return f"No evidence of miscalibration in any of {plural(judged, 'period')}"
-    shows = "shows" if n == 1 else "show"
-    return f"{n:,} of {plural(judged, 'period')} {shows} evidence of miscalibration"
+    return f"{n:,} of {plural(judged, 'period')} {'is' if n == 1 else 'are'} miscalibrated"
 
 
 def _when(change: PeriodChange, unit: str) -> tuple[str, str, str]:

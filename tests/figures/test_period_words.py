@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.periods import PeriodChange
-from calib.words.periods import changed
+from calib.words.periods import sentence
 
 MONTHS = ("2025-06", "2025-07", "2025-08", "2025-09")
 
@@ -32,22 +32,22 @@ def change(wrong, observed=0.332, p_value=0.0005, names=MONTHS):
     ],
 )
 def test_the_wrong_periods_are_named(wrong, observed, said):
-    sentence = changed(change(wrong, observed), "month")
-    assert sentence.startswith(said)
-    assert sentence.endswith(" 27.7%, 27.6% (p < 0.001).")
+    told = sentence(change(wrong, observed), "month")
+    assert told.startswith(said)
+    assert told.endswith(" 27.7%, 27.6% (p < 0.001).")
 
 
 def test_the_other_periods_are_named_by_where_they_are():
     for wrong, other in (("..xx", "before"), ("x...", "since then"), (".x..", "other periods")):
-        assert f"{other} 27.7%" in changed(change(wrong), "month")
+        assert f"{other} 27.7%" in sentence(change(wrong), "month")
 
 
 def test_chance_and_too_few_rows_are_no_change(texts):
-    texts(changed(change("...x", p_value=0.43), "month"))
-    texts.shown(changed(change("....", p_value=math.nan), "month"))
+    texts(sentence(change("...x", p_value=0.43), "month"))
+    texts.shown(sentence(change("....", p_value=math.nan), "month"))
 
 
 def test_other_units_keep_their_names(texts):
     weeks = ("week of 2025-09-01", "week of 2025-09-08")
-    texts.shown(changed(change(".x", names=weeks), "week"))
-    assert changed(change(".x", names=("2024", "2025")), "value").startswith("Since 2025 ")
+    texts.shown(sentence(change(".x", names=weeks), "week"))
+    assert sentence(change(".x", names=("2024", "2025")), "value").startswith("Since 2025 ")

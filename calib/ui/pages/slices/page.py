@@ -40,9 +40,9 @@ from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
+from calib.words import periods as periods_wording
 from calib.words import slices as wording
 from calib.words.measures import KS
-from calib.words.periods import changed
 from calib.words.slices import (
     MAX_IN_ORDER,
     in_reading_order,
@@ -421,10 +421,10 @@ def show_periods(
         st.info(plain(str(error)))
         return
     first = periods["uncalibrated"]
-    heading, *others = (changed(change, first.unit) for change in changes.values())
-    st.markdown(f"### {plain(heading)}")
-    for key, sentence in zip(methods[1:], others, strict=True):
-        st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
+    st.markdown(f"### {plain(periods_wording.heading(first))}")
+    for key, change in changes.items():
+        sentence = plain(periods_wording.sentence(change, first.unit))
+        st.markdown(sentence if len(changes) == 1 else f"**{method_label(key)}**: {sentence}")
     recommended = model.analysis.recommendation.method
     drawn = charts.kept(period_chart, periods, changes["uncalibrated"], recommended=recommended)
     charts.chart(drawn, "chart_periods")
