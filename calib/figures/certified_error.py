@@ -106,7 +106,7 @@ def certified_error_chart(certificate: Certificate) -> Chart:
         "certified error",
         one(across, upward, WIDTH, HEIGHT),
         layers,
-        f"Error rate over the share of rows decided automatically. {certificate.sentence}",
+        "Error rate over the share of rows decided automatically.",
         title=_title(certificate),
         details=f"{plural(certificate.n_rows, 'row')} · bounds at {bound_level}",
         left=LEFT,

@@ -21,6 +21,7 @@ from calib.figures import labels, plotly_format
 from calib.figures.axes import Panels
 from calib.figures.layers import Arrow, Heading, Layer, Note
 from calib.figures.theme import CONFIG, LIGHT, TITLE_LINE
+from calib.text import escaped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +175,7 @@ def draw(
     kind: str,
     panels: Panels,
     layers: Sequence[Layer],
-    alt: str,
+    about: str,
     *,
     title: str = "",
     details: str = "",
@@ -190,20 +191,20 @@ def draw(
 ) -> Chart:
     """Draw layers on panels, the lowest first, with their legend below.
 
-    `kind` names the kind of chart, and `alt` says in a sentence what it shows. `title` and
-    `details`, such as the rows and bins, stand above the panels. `of` is what else
-    stands in the name of a downloaded image, such as the name of the data. If `view` changes, a
-    reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels.
-    `selectable` says whether a click selects a point.
+    `kind` names the kind of chart. `title` and `details`, such as the rows and bins, stand above
+    the panels. The alternative text is the title with `about`, sentences that say what it does not.
+    `of` is what else stands in the name of a downloaded image, such as the name of the data. If
+    `view` changes, a reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around
+    the panels. `selectable` says whether a click selects a point.
     """
     layers, names = labels.directly(layers, panels)
-    heading = Heading(title, details)
+    heading = Heading(escaped(title), details)
     if title:
         top += HEADING + TITLE_LINE * (len(heading.lines) - 1)
     return Chart(
         layers,
         panels,
-        alt,
+        f"{title}. {about}" if title else about,
         file_name(kind, *of),
         heading=heading,
         arrows=arrows,

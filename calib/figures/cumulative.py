@@ -13,7 +13,7 @@ from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Marker, Subject, area, reference, subject
 from calib.figures.theme import FRAME, GREY, MethodStyle
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, level, percent, percents, score_percent, score_percents
+from calib.text import level, percent, percents, score_percent, score_percents
 from calib.words import titles
 from calib.words.measures import KS, details, evidence, verdicts
 
@@ -84,7 +84,7 @@ def cumulative_chart(
             for layer in _layers(subject(analysis, result, recommended), result, panel, place)
         ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
-        title=escaped(panels_title(result)) if len(panels) > 1 else "",
+        title=panels_title(result) if len(panels) > 1 else "",
         details=details(analysis, "no bins"),
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
@@ -225,7 +225,7 @@ def cumulative_difference_chart(
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
-        title=escaped(_title(analysis, results[0])),
+        title=_title(analysis, results[0]),
         details=details(analysis, "no bins"),
         of=(analysis.data.name,),
         left=LEFT,

@@ -15,7 +15,7 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural, score_percent, significant
-from calib.words.decisions import useful_sentence, useful_title
+from calib.words import decisions as wording
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -75,15 +75,11 @@ def cost_chart(
     layers += _marks(table, [method(key, recommended) for key in methods])
     if table.costs.capacity is None:
         layers.append(_threshold_line(table.costs.threshold, ends))
-    sentences = [
-        f"{CALIBRATORS[key].short_label}: {number(table.methods[key].cost.value)} at its threshold."
-        for key in methods
-    ]
     return draw(
         "cost",
         _over_thresholds("Expected cost per row", ends),
         layers,
-        f"Expected cost per row over the threshold. {' '.join(sentences)}",
+        "Expected cost per row over the threshold.",
         title=_cost_title(table, methods),
         details=_details(n_rows, _costs(table.costs)),
         left=LEFT,
@@ -138,13 +134,12 @@ def net_benefit_chart(
     ]
     if threshold is not None:
         layers.append(_threshold_line(threshold, ends))
-    said = " ".join(useful_sentence(curves, key) for key in methods)
     return draw(
         "net benefit",
         _over_thresholds("Net benefit per row", ends),
         layers,
-        f"Net benefit over the threshold. {said}",
-        title=useful_title(curves, methods),
+        "Net benefit per row over the threshold.",
+        title=wording.useful(curves, methods),
         details=_details(n_rows, f"{percent(curves.base_rate)} positive"),
         left=LEFT,
     )

@@ -177,7 +177,7 @@ def functions_chart(
         layers,
         f"{function_findings(analysis).sentence}. Calibration functions and observed frequencies "
         f"of the {observed.name.lower()}. {verdicts(analysis, methods)}",
-        title=escaped(title(analysis, methods)),
+        title=title(analysis, methods),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, rows),
         notes=notes,
@@ -337,12 +337,13 @@ def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -
         legend=True,
     )
     panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL_SIDE)
-    alt = _compact_logit_alt(used)
+    rule = f" The automatic epsilon is {significant(used.rule, 2)}."
     return draw(
         "compact logit",
         panels,
         [*layers, transform],
-        alt,
+        f"They are left unchanged by the compact logit with ε = {significant(used.epsilon, 2)}."
+        f"{'' if used.epsilon == used.rule else rule}",
         of=(used.epsilon,),
         title=f"{_outside(used)} outside [ε, 1 − ε]",
         details=f"Compact logit, ε = {significant(used.epsilon, 2)}",
@@ -351,14 +352,6 @@ def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -
 
 def _outside(used: CompactLogitCurve) -> str:
     return "1 row is" if used.n_outside == 1 else f"{used.n_outside:,} rows are"
-
-
-def _compact_logit_alt(used: CompactLogitCurve) -> str:
-    rule = f" The automatic epsilon is {significant(used.rule, 2)}."
-    return (
-        f"The compact logit with epsilon {significant(used.epsilon, 2)}: {_outside(used)} outside "
-        f"[epsilon, 1 - epsilon] and left unchanged.{'' if used.epsilon == used.rule else rule}"
-    )
 
 
 WIDTH, ROW_HEIGHT = 520, 38
@@ -445,9 +438,8 @@ def _forest(
                 for row, result in enumerate(results)
             ),
         ],
-        f"{label} of each method minus that of the uncalibrated scores, with intervals. "
-        f"{analysis.recommendation.sentence}",
-        title=escaped(_title(analysis, results, metric, label)),
+        f"{label} of each method minus that of the uncalibrated scores, with intervals.",
+        title=_title(analysis, results, metric, label),
         details=details(analysis),
         of=(metric, analysis.data.name),
         view=metric,
@@ -555,11 +547,9 @@ def sensitivity_chart(
         "sensitivity",
         _panel(sensitivity, settings.n_bins, now),
         layers,
-        f"ECE of {result.short_label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
-        f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
-        f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
-        "chosen.",
-        title=f"ECE of {escaped(result.short_label)} is {_range(used, other)}",
+        f"It is {_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} "
+        f"with uniform ones; {percent(now.value)} with {binning(analysis)} as chosen.",
+        title=f"ECE of {result.short_label} is {_range(used, other)}",
         details=details(analysis, f"{used.n_bins[0]} to {used.n_bins[-1]} bins of both kinds"),
         of=(analysis.data.name, method),
         view=method,

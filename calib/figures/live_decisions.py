@@ -32,7 +32,7 @@ from calib.figures import explorer
 from calib.figures.theme import DASHES, SYMBOLS, style_of
 from calib.numerics.arrays import FloatArray
 from calib.text import count, number, rounded, significant
-from calib.words.decisions import useful_title
+from calib.words import decisions as wording
 
 FOLDER = Path(__file__).parent
 # The slider of costs stops where a missed positive costs this many false alarms, or the inverse:
@@ -103,7 +103,7 @@ def decisions_data(
         "base_rate": benefit.base_rate,
         "worked_out": _worked_out(made[methods[0]], table.reference_rows, ratios),
         "rows": table.reference_rows,
-        "useful": useful_title(benefit, methods),
+        "useful": wording.useful(benefit, methods),
     }
     return {"of": sha256(repr(data).encode()).hexdigest()[:16], **data}
 

@@ -108,12 +108,11 @@ def lambda_path_chart(analysis: Analysis, method: str, *, recommended: str | Non
     layers.insert(1, replace(losses, hover=f"{hover}<extra></extra>"))
     panels = _over_parameter(across, _loss_axis("Cross-validated loss", ends), degrees)
     file = (analysis.data.name, method)
-    alt = _lambda_alt(result, path)
     return draw(
         "lambda path",
         panels,
         layers,
-        alt,
+        _lambda_about(result, path),
         of=file,
         view=method,
         left=LEFT,
@@ -129,7 +128,7 @@ def _lambda_title(path: LambdaPath) -> str:
     return f"The λ in use is {significant(path.excess, 2)} above the lowest loss"
 
 
-def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
+def _lambda_about(result: MethodResult, path: LambdaPath) -> str:
     i = path.chosen
     degrees = f" with {number(path.degrees[i], 1)} degrees of freedom" if len(path.degrees) else ""
     return (
@@ -191,7 +190,7 @@ def epsilon_chart(
         "epsilon",
         panels,
         layers,
-        _epsilon_alt(analysis, drawn),
+        _epsilon_about(analysis, drawn),
         title=_epsilon_title(analysis, drawn),
         details=plural(analysis.data.n_rows, "row"),
         of=(name,),
@@ -240,7 +239,7 @@ def _epsilon_title(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     return f"The ε in use is {most}{number(excess)} above the lowest log loss"
 
 
-def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
+def _epsilon_about(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     used = {curve.key: _in_use(analysis, curve) for curve in curves}
     sentences = [
         f"{analysis.methods[curve.key].short_label} is lowest, {number(curve.log_loss.min())}, at "
@@ -306,11 +305,9 @@ def clipping_chart(clipping: Clipping) -> Chart:
         "clipping",
         one(log_axis("Bound p_min", p_min), upward, 380, 240),
         [*layers, clipped],
-        f"Held-out multiclass log loss: {number(clipping.uncalibrated.value)} uncalibrated, "
-        f"{number(clipping.best.log_loss.value)} clipped at the best bound, "
-        f"{significant(clipping.best.p_min)}, "
-        f"{number(clipping.calibrated.value)} after "
-        f"{CALIBRATORS[clipping.calibrator].short_label}.",
+        f"Held-out multiclass log loss over the bound: {number(clipping.uncalibrated.value)} "
+        f"uncalibrated, "
+        f"lowest if clipped at {significant(clipping.best.p_min)}.",
         title=_clipping_title(clipping),
         details="held-out, all classes",
         of=(clipping.calibrator,),
@@ -411,8 +408,8 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         "checkpoints",
         panels,
         layers,
-        _alt(comparison),
-        title=escaped(_title(comparison)),
+        _about(comparison),
+        title=_title(comparison),
         details=f"{len(comparison.models)} models · {rows} · {at} intervals",
         top=TOP + TITLE_ROW,
         left=62,
@@ -432,7 +429,7 @@ def _title(comparison: ModelComparison) -> str:
     return f"{name} lowers the {loss} of {lower} of {len(losses)} models"
 
 
-def _alt(comparison: ModelComparison) -> str:
+def _about(comparison: ModelComparison) -> str:
     """The first and the last value of the first metric, by method."""
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]

@@ -110,14 +110,14 @@ def period_chart(
         for panel, name in enumerate(PANELS)
         if name in IDEAL
     ]
-    alt, unit = _alt(tables, first), first.unit
+    unit = first.unit
     parts = [f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}"]
     parts += [f"shaded KS: p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
     return draw(
         "periods",
         panels,
         layers,
-        alt,
+        _about(tables, first),
         title=wording.heading(first),
         details=" · ".join(parts),
         of=(unit,),
@@ -167,13 +167,14 @@ def _shaded(
     ]
 
 
-def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
-    sentences = [
+def _about(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
+    span = f"Calibration over {len(first)} periods, {first.names[0]} to {first.names[-1]}."
+    others = [
         f"{CALIBRATORS[key].short_label}. {wording.heading(table)}."
         for key, table in tables.items()
+        if table is not first
     ]
-    span = f"{len(first)} periods, {first.names[0]} to {first.names[-1]}"
-    return f"Calibration over {span}. {' '.join(sentences)}"
+    return " ".join([span, *others])
 
 
 def _method(of: Subject, table: PeriodTable) -> list[Layer]:

@@ -130,12 +130,13 @@ def reliability_chart(
     drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
     settings, first = analysis.settings, methods[0]
     title = titles.of_method(analysis, first, titles.reliability(analysis, first))
+    said = verdicts(analysis, methods, headed=first == "uncalibrated")
     return draw(
         "reliability",
         stacked(across, panels, SIDE, GAP, square=True),
         layers,
-        f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
-        title=escaped(title),
+        f"{said} Reliability diagram, {', '.join(drawn)}.",
+        title=title,
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, settings.n_bins, settings.strategy),
         view=axis,
@@ -150,7 +151,7 @@ def _largest_gap(curves: Mapping[str, ReliabilityCurve]) -> str:
         for name, curve in curves.items()
     }
     worst = max(gaps, key=lambda name: abs(gaps[name]))
-    return f"Largest gap: {points(gaps[worst])} points, {escaped(shortened(worst))}"
+    return f"Largest gap: {points(gaps[worst])} points, {shortened(worst)}"
 
 
 def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:

@@ -126,8 +126,8 @@ def slice_chart(
         "slices",
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
-        _alt(gaps, tests),
-        title=escaped(_title(gaps, tests)),
+        _about(gaps, tests),
+        title=_title(gaps, tests),
         details=" · ".join(parts),
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),
@@ -207,13 +207,13 @@ def _largest(gaps: SliceGaps) -> str:
     return f"Most evident difference: {shortened(gaps.names[i])}, {points(gaps.gap[i])} points"
 
 
-def _alt(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
-    sentences = []
-    for key, table in gaps.items():
+def _about(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests] | None) -> str:
+    sentences = ["Observed minus predicted of each slice, with intervals."]
+    for key, table in [*gaps.items()][1:]:
         of_method = (tests or {}).get(key)
         said = wording.heading(of_method, table.columns) if of_method else _largest(table)
         sentences.append(f"{CALIBRATORS[key].short_label}. {said}.")
-    return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
+    return " ".join(sentences)
 
 
 def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:

@@ -233,7 +233,7 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         panels,
         [*_named_once(layers), *few_entry(result.reliability.few for result in results)],
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
-        title=escaped(titles.before_after(analysis, methods)),
+        title=titles.before_after(analysis, methods),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, *methods),
         top=TITLES,

@@ -13,8 +13,7 @@ from calib.analysis.decisions.counted import (
     printed_costs,
     to_digits,
 )
-from calib.calibrators import CALIBRATORS
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import FloatArray
 from calib.text import (
     count,
     interval,
@@ -170,16 +169,8 @@ def judged(counts: ExpectedCounts, key: str) -> str:
     return "too few" if excess.low > 0.0 else "too many" if excess.high < 0.0 else ""
 
 
-def useful_sentence(curves: NetBenefit, key: str) -> str:
-    """The thresholds at which a method is not worse than flagging all rows or nobody."""
-    label = CALIBRATORS[key].short_label
-    whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
-    is_range, where = _useful_where(curves, key)
-    return f"{whose} useful {'only at thresholds ' if is_range else ''}{where}."
-
-
-def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
-    """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
+def useful(curves: NetBenefit, methods: Sequence[str]) -> str:
+    """The thresholds at which methods are not worse than flagging all rows or nobody."""
     (is_range, before), *after = (_useful_where(curves, key) for key in methods)
     said = f"The scores are useful {'at thresholds ' if is_range else ''}{before}"
     if not after:
@@ -193,35 +184,29 @@ def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
 
 def _useful_where(curves: NetBenefit, key: str) -> tuple[bool, str]:
     """Whether the thresholds at which a method is useful are a range, and which these are."""
-    useful = _useful(curves, key)
-    if useful.all():
+    chosen = curves.shortfall(key) == 0.0
+    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
+    chosen[0] = chosen[1]
+    if chosen.all():
         return False, "at all thresholds"
-    if not useful.any():
+    if not chosen.any():
         return False, "at no threshold"
-    at = np.flatnonzero(useful)
+    at = np.flatnonzero(chosen)
     low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
     holes = at[-1] - at[0] + 1 - len(at)
     if holes > len(at):
-        return False, f"at {len(at)} of {len(useful)} tested thresholds"
-    is_range = at[0] > 0 or at[-1] < len(useful) - 1
-    if at[0] == 0 and at[-1] == len(useful) - 1:
+        return False, f"at {len(at)} of {len(chosen)} tested thresholds"
+    is_range = at[0] > 0 or at[-1] < len(chosen) - 1
+    if at[0] == 0 and at[-1] == len(chosen) - 1:
         where = "at all thresholds"
     elif at[0] == 0:
         where = f"up to {high}"
-    elif at[-1] == len(useful) - 1:
+    elif at[-1] == len(chosen) - 1:
         where = f"of at least {low}"
     else:
         where = f"from {low} to {high}"
     gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
     return is_range, f"{where}{gaps}"
-
-
-def _useful(curves: NetBenefit, key: str) -> BoolArray:
-    """Whether a method is not worse than flagging all rows or nobody, by threshold."""
-    useful = curves.shortfall(key) == 0.0
-    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
-    useful[0] = useful[1]
-    return useful
 
 
 def what_costs(costs: Costs) -> str:

@@ -169,11 +169,15 @@ def axis_titles(analysis: Analysis) -> tuple[str, str]:
     return f"Mean score of rank {rank}", f"Accuracy of the class ranked {rank}"
 
 
-def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
-    """The verdict in a sentence, and the evidence on every calibrated method among `methods`."""
+def verdicts(analysis: Analysis, methods: Iterable[str], *, headed: bool = False) -> str:
+    """The verdict, and the evidence on every calibrated method among `methods`, in sentences.
+
+    `headed` says whether they stand below the heading of the verdict.
+    """
+    verdict = analysis.verdict.body if headed else analysis.verdict.sentence
     others = [analysis.methods[key] for key in methods if key != "uncalibrated"]
     sentences = [f"After {method.short_label}: {evidence(method)}." for method in others]
-    return " ".join([analysis.verdict.sentence, *sentences])
+    return " ".join(filter(None, [verdict, *sentences]))
 
 
 def on_average(estimate: Estimate) -> str:

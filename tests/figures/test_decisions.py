@@ -5,7 +5,7 @@ import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.words.decisions import useful_sentence, useful_title
+from calib.words.decisions import useful
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -65,19 +65,18 @@ def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
 @pytest.mark.parametrize(
     ("thresholds", "said"),
     [
-        ((), "at all thresholds."),
-        (GRID[GRID > 0], "at no threshold."),
-        (GRID[GRID > 0.9], "only at thresholds up to 90%."),
-        (GRID[(GRID > 0) & (GRID < 0.1)], "only at thresholds of at least 10%."),
-        (GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))], "only at thresholds from 10% to 90%."),
-        ([0.7], "at all thresholds, except 1 of 200 tested."),
-        (GRID[(GRID > 0.01) & (GRID < 0.99)], "at 5 of 200 tested thresholds."),
-        ([0.2, 0.7, 0.995], "only at thresholds up to 99%, except 2 of 199 tested."),
+        ((), "at all thresholds"),
+        (GRID[GRID > 0], "at no threshold"),
+        (GRID[GRID > 0.9], "at thresholds up to 90%"),
+        (GRID[(GRID > 0) & (GRID < 0.1)], "at thresholds of at least 10%"),
+        (GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))], "at thresholds from 10% to 90%"),
+        ([0.7], "at all thresholds, except 1 of 200 tested"),
+        (GRID[(GRID > 0.01) & (GRID < 0.99)], "at 5 of 200 tested thresholds"),
+        ([0.2, 0.7, 0.995], "at thresholds up to 99%, except 2 of 199 tested"),
     ],
 )
 def test_thresholds_at_which_flagging_blindly_is_not_better_are_said(thresholds, said):
-    sentence = useful_sentence(falls_short(*thresholds), "uncalibrated")
-    assert str(said) in sentence
+    assert useful(falls_short(*thresholds), ["uncalibrated"]).endswith(f"useful {said}")
 
 
 ALL, MIDDLE = (), GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))]
@@ -115,7 +114,7 @@ def test_the_title_says_the_useful_thresholds_before_and_after_calibration(befor
         keys.append("platt")
         calibrated = falls_short(*after).benefit["uncalibrated"]
         curves = replace(curves, benefit={**curves.benefit, "platt": calibrated})
-    assert str(said) in useful_title(curves, keys)
+    assert str(said) in useful(curves, keys)
 
 
 def test_the_line_below_the_title_says_the_rows(analysis):
@@ -126,9 +125,3 @@ def test_the_line_below_the_title_says_the_rows(analysis):
         net_benefit_chart(net_benefit(held_out), METHODS, n_rows=n_rows),
     ):
         assert chart.heading.details.startswith(f"{n_rows:,} rows · ")
-
-
-def test_the_alternative_text_says_where_scores_are_useful(analysis):
-    curves = net_benefit(analysis.held_out)
-    for key in METHODS:
-        assert useful_sentence(curves, key) in benefit(analysis).alt

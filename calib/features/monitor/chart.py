@@ -491,8 +491,5 @@ def _details(result: Monitored) -> str:
 
 
 def _alt(result: Monitored, of: str) -> str:
-    drawn = result.periods_of(of)
-    outside, n = int(drawn["outside"].sum()), len(drawn)
-    periods = f"{outside} of {plural(n, 'period')} are outside the band of a calibrated model"
     shown = f" Evidence and mean errors are those of the slice {quoted(of)}." if of else ""
-    return f"{result.headline} {periods}.{shown}"
+    return f"{result.headline}{shown}"

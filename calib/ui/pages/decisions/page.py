@@ -16,7 +16,6 @@ from calib.analysis.decisions import (
     Decision,
     DecisionTable,
     ExpectedCounts,
-    NetBenefit,
     cost_curves,
     expected_by_band,
     expected_counts,
@@ -29,7 +28,6 @@ from calib.text import (
     count,
     level,
     number,
-    plain,
     score_percent,
     with_interval,
 )
@@ -51,7 +49,6 @@ from calib.words.decisions import (
     headline,
     judged,
     rule,
-    useful_sentence,
 )
 
 LIVE_KEY = "live_decisions"
@@ -134,8 +131,6 @@ def body(
         follow_hand(session, analysis, decided, flagged, shown)
     else:
         static_charts(session, analysis, decided, shown)
-        # The title of the chart that follows a hand says the same.
-        useful_caption(session.memo(net_benefit, held_out), shown)
 
     certified.section(session, model)
     st.markdown("### Decisions by method")
@@ -154,13 +149,6 @@ def body(
         if static.open:
             with static:
                 static_charts(session, analysis, decided, shown)
-
-
-def useful_caption(benefit: NetBenefit, methods: Sequence[str]) -> None:
-    """Say of methods that are worse than flagging all rows or nobody at which thresholds."""
-    worse = [key for key in methods if benefit.shortfall(key).any()]
-    if worse:
-        st.caption(plain(" ".join(useful_sentence(benefit, key) for key in worse)))
 
 
 def follow_hand(
