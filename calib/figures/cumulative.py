@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.axes import PERCENT_TICKS, TIMELINE_WIDTH, Panel, PanelAxis, grid, one, padded
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Marker, Subject, area, reference, subject
 from calib.figures.theme import FRAME, GREY, MethodStyle
 from calib.numerics.arrays import FloatArray
-from calib.text import level, percent, percents, score_percent, score_percents
-from calib.words import titles
+from calib.text import level, percent, percents, score_percent
+from calib.words import cumulative as wording
 from calib.words.measures import KS, details, evidence, verdicts
 
 SIDE = 250
@@ -154,9 +153,6 @@ def _ranges(result: MethodResult, panel: int) -> tuple[list[float], list[float]]
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
 HOLLOW_SIZE, FILLED_SIZE = 16, 7
-# A range of scores is named from its first row, unless it leaves out fewer rows at that end, and
-# the curve has not left the band there.
-MIN_LEFT_OUT = 0.1
 
 
 @chart
@@ -225,55 +221,12 @@ def cumulative_difference_chart(
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
-        title=_title(analysis, results[0]),
+        title=wording.heading(analysis, methods[0]),
         details=details(analysis, "no bins"),
         of=(analysis.data.name,),
         left=LEFT,
         arrows=[_arrow(of, result) for of, result in zip(subjects, results, strict=True)],
     )
-
-
-def _title(analysis: Analysis, result: MethodResult) -> str:
-    """How far from zero the curve of a method gets, if it leaves the band."""
-    inside = result.ks.statistic <= result.cumulative.null_half_width
-    reached = "stays within the band" if inside else f"reaches {percent(result.ks.statistic)}"
-    return titles.of_method(analysis, result.key, f"The cumulative difference {reached}")
-
-
-def finding(result: MethodResult, p_adjusted: Mapping[str, float]) -> str:
-    """Which predictions of a method are too high or too low, in a sentence.
-
-    It names the range between the lowest and the highest point of the curve, if the KS or the
-    Kuiper test rejects. `p_adjusted` has the p-values of the tests after Holm's correction.
-    """
-    curve = result.cumulative
-    p_values = [p_adjusted[key] for key in ("ks", "kuiper") if key in p_adjusted]
-    if not any(p < SIGNIFICANCE for p in p_values):
-        return "No cumulative difference beyond chance."
-    difference = curve.difference
-    first, last = sorted((int(difference.argmin()), int(difference.argmax())))
-    rises = difference[last] > difference[first]
-    wrong, opposite = ("too low", "too high") if rises else ("too high", "too low")
-    below, above = abs(difference[first]), abs(difference[-1] - difference[last])
-    half, share = curve.null_half_width, curve.fractile
-    from_start = below <= half and share[first] < MIN_LEFT_OUT
-    to_end = above <= half and 1.0 - share[last] < MIN_LEFT_OUT
-    if from_start and to_end:
-        mean, observed = percents(curve.cumulative_score[-1], curve.cumulative_outcome[-1])
-        return f"Predictions are {wrong}: {mean} on average, {observed} observed."
-    low, high = score_percents(curve.score[first], curve.score[last])
-    where, others = f"between {low} and {high}", "others"
-    if from_start or to_end:
-        where, others = (
-            (f"up to {high}", "higher ones")
-            if from_start
-            else (
-                f"above {low}",
-                "lower ones",
-            )
-        )
-    rest = f", {others} are {opposite}" if max(below, above) > half else ""
-    return f"Predictions {where} are {wrong}{rest}."
 
 
 def _curve(of: Subject, result: MethodResult) -> Layer:

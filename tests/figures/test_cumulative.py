@@ -3,7 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart, finding
+from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
+from calib.words.cumulative import finding
 
 # A row has panel, trace, x and y by section 4 of Gupta et al., Figure 1.
 PANELS = [
@@ -126,16 +127,16 @@ def test_difference_stays_inside_its_fixed_axis(analysis):
 @pytest.mark.parametrize(
     ("difference", "text"),
     [
-        ([0, 0.02, 0.04, 0.06, 0.08], "Predictions are too low: 50.0% on average, 58.0% observed."),
-        ([0, 0, -0.03, -0.06, -0.06], "Predictions up to 60% are too high."),
-        ([0, 0.03, 0.06, 0.03, 0], "Predictions up to 40% are too low, higher ones are too high."),
-        ([0, -0.03, 0, 0.03, 0.06], "Predictions above 20% are too low, lower ones are too high."),
+        ([0, 0.02, 0.04, 0.06, 0.08], "Predictions are too low: 50.0% on average, 58.0% observed"),
+        ([0, 0, -0.03, -0.06, -0.06], "Predictions up to 60% are too high"),
+        ([0, 0.03, 0.06, 0.03, 0], "Predictions up to 40% are too low, higher ones are too high"),
+        ([0, -0.03, 0, 0.03, 0.06], "Predictions above 20% are too low, lower ones are too high"),
         (
             [0, -0.04, 0, 0.04, 0],
-            "Predictions between 20% and 60% are too low, others are too high.",
+            "Predictions between 20% and 60% are too low, others are too high",
         ),
         # The curve stays in the band below 40%, but many rows are there.
-        ([0, 0.004, -0.005, 0.05, 0.048], "Predictions between 40% and 60% are too low."),
+        ([0, 0.004, -0.005, 0.05, 0.048], "Predictions between 40% and 60% are too low"),
     ],
 )
 def test_the_finding_names_the_range_between_the_extremes(analysis, difference, text):

@@ -53,7 +53,7 @@ def test_a_method_without_a_verdict_is_inconclusive_if_there_are_too_few_rows():
     assert {titles.reliability(few, key) for key in few.methods} == {HEADINGS["inconclusive"]}
 
 
-def test_the_cumulative_difference_is_only_stated_beyond_its_band(texts):
+def test_a_cumulative_difference_is_only_stated_beyond_chance(texts):
     analysis = analysed("naive_bayes")
     first = cumulative_difference_chart(analysis, ["uncalibrated", "logistic"])
     texts(first.heading.title)

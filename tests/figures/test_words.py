@@ -6,7 +6,7 @@ import numpy as np
 
 import calib
 from calib.text import p_value, percent
-from calib.ui.layout.words import errors_sentence
+from calib.words.cumulative import sentence
 from calib.words.measures import evidence
 
 
@@ -22,7 +22,7 @@ def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
     ks, unadjusted = scores.ks, p_value(scores.ks.p_value)
     assert unadjusted != p_value(analysis.p_adjusted("uncalibrated")["ks"])
     assert all(fact in evidence(scores) for fact in (f"{percent(ks.statistic)}", str(unadjusted)))
-    said = errors_sentence(scores)
+    said = sentence(scores)
     assert all(fact in said for fact in (str(percent(ks.statistic)), f"{unadjusted}"))
     assert re.findall(r"Kuiper error ([\d.]+%) \((.*?)\)", said) == [
         (f"{scores.tests['kuiper'].statistic:.1%}", p_value(scores.tests["kuiper"].p_value))

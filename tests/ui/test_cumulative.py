@@ -11,8 +11,8 @@ from calib.analysis.verdict import adjusted
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import TestResult
-from calib.ui.layout.words import errors_sentence, saving_sentence
 from calib.ui.pages.cumulative import test_lines as lines_of
+from calib.words.cumulative import saving, sentence
 from calib.words.verdicts import TEST_NAMES
 
 
@@ -55,15 +55,15 @@ def test_each_method_has_two_columns_and_a_null_stands_once(method):
 
 
 def test_the_sentence_says_both_errors(method):
-    said = errors_sentence(method)
+    said = sentence(method)
     assert f"{method.ks.statistic:.1%}" in said
     assert f"Kuiper error {method.tests['kuiper'].statistic:.1%}" in said
 
 
 def test_the_kuiper_error_bounds_what_calibration_can_save(method):
     kuiper = f"{method.tests['kuiper'].statistic:.4f}"
-    assert str(kuiper) in saving_sentence(method)
-    assert saving_sentence(dataclasses.replace(method, tests={})) == ""
+    assert str(kuiper) in saving(method)
+    assert saving(dataclasses.replace(method, tests={})) == ""
 
 
 def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):

@@ -10,8 +10,8 @@ from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
 from calib.text import formula as written
-from calib.text import number, p_value, percent, plain, plural
-from calib.words.measures import KS, MIN_DRAWN_ROWS
+from calib.text import number, plain, plural
+from calib.words.measures import MIN_DRAWN_ROWS
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
@@ -71,28 +71,6 @@ def too_few(analysis: Analysis) -> str:
 
 def parameter_count(analysis: LiveAnalysis, key: str) -> str:
     return number(analysis.held_out.calibrators[key].n_parameters(), 1).removesuffix(".0")
-
-
-def errors_sentence(method: MethodResult) -> str:
-    """Both cumulative errors, with p-values before Holm's correction."""
-    parts = [
-        f"{name} {percent(method.all_tests[key].statistic)} "
-        f"({p_value(method.all_tests[key].p_value)})"
-        for key, name in (("ks", KS), ("kuiper", "Kuiper error"))
-        if key in method.all_tests
-    ]
-    return f"**{method.label}**: {', '.join(parts)}."
-
-
-def saving_sentence(method: MethodResult) -> str:
-    """What the Kuiper error bounds, see docs/definitions.md; "" without a Kuiper test."""
-    if "kuiper" not in method.all_tests:
-        return ""
-    most = number(method.all_tests["kuiper"].statistic)
-    return (
-        f"At any threshold t, where a false alarm costs t and a miss 1 − t, no monotone calibrator "
-        f"saves more than {most} per row."
-    )
 
 
 def linked(source: str) -> str:

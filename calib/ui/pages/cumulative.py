@@ -13,7 +13,6 @@ from calib.figures.cumulative import (
     PANELS,
     cumulative_chart,
     cumulative_difference_chart,
-    finding,
     panels_title,
 )
 from calib.metrics.base import TestResult
@@ -21,7 +20,7 @@ from calib.text import number, p_value, percent, plain
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, notes, words
 from calib.ui.layout.tables import Line, lines_table
-from calib.ui.session import choices
+from calib.words import cumulative as wording
 from calib.words.measures import details
 from calib.words.verdicts import TEST_NAMES
 
@@ -68,12 +67,11 @@ def page() -> None:
 
 def opening(analysis: Analysis, shown: Sequence[str]) -> None:
     first, *others = shown
-    label = "" if first == "uncalibrated" else f"{choices.method_label(first)}: "
-    st.markdown(f"## {plain(label + _finding(analysis, first))}")
+    st.markdown(f"## {plain(wording.heading(analysis, first))}")
     result = analysis.methods[first]
-    lines = [f"{words.errors_sentence(result)} {words.saving_sentence(result)}".rstrip()]
+    lines = [f"{wording.sentence(result)} {wording.saving(result)}".rstrip()]
     lines += [
-        f"{words.errors_sentence(analysis.methods[key])} {plain(_finding(analysis, key))}"
+        f"{plain(wording.heading(analysis, key))}. {wording.sentence(analysis.methods[key])}"
         for key in others
     ]
     st.markdown("  \n".join(lines))
@@ -87,10 +85,6 @@ def body(analysis: Analysis, shown: Sequence[str]) -> None:
     st.markdown("### Tests")
     tests_table([analysis.methods[key] for key in shown], analysis)
     st.caption(TESTS_READING)
-
-
-def _finding(analysis: Analysis, key: str) -> str:
-    return finding(analysis.methods[key], analysis.p_adjusted(key))
 
 
 def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
