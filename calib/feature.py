@@ -43,12 +43,16 @@ class Feature:
     command : str
         A function whose parameters are the options of a command, or a tuple of functions: a group
         and its commands. Its module is imported for every help text, so it must be fast to import.
+    report : str
+        A function that makes a section of a report from its contents, or returns None. It is called
+        when a report is printed, so the section is not part of report.json.
     charts, choices : str
         Modules that register charts, and that declare choices which links carry.
     """
 
     page: Page | None = None
     command: str = ""
+    report: str = ""
     charts: str = ""
     choices: str = ""
 

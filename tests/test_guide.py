@@ -12,6 +12,7 @@ from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+FEATURE = "FEATURES.add("
 EXAMPLES = re.findall(r"```py(?:thon)?\n(.*?)```", GUIDE, re.DOTALL)
 # A registration lasts as long as its process, so this runs in its own.
 USE = """
@@ -40,7 +41,7 @@ print(GRID.key, GRID.default, cases(GRID))
 
 @pytest.fixture(scope="module")
 def printed() -> list[str]:
-    made = [block for block in EXAMPLES if "def test_" not in block]
+    made = [block for block in EXAMPLES if "def test_" not in block and FEATURE not in block]
     control = [block for block in made if "GRID = Choice" in block]
     others = [block for block in made if block not in control]
     before, after = USE.split("\npredictions = ")
@@ -53,7 +54,7 @@ def printed() -> list[str]:
 
 
 def test_the_guide_has_an_example_of_each_kind() -> None:
-    for declared in ("@metric(", "@register(", "Choice[bool](", "@chart"):
+    for declared in ("@metric(", "@register(", "Choice[bool](", "@chart", FEATURE):
         assert sum(declared in block for block in EXAMPLES) == 1
 
 
@@ -118,3 +119,57 @@ def test_metric_calibrator_and_chart_pass_the_common_tests(tmp_path: Path) -> No
     assert passed is not None, done.stdout
     # There were 114 at first. Far fewer would mean that -k selects too little.
     assert int(passed[1]) >= 100
+
+
+# A registration lasts as long as its process, so this runs in its own, too.
+USE_FEATURE = """
+import sys
+import calib
+from calib.cli.main import main
+from tests.pages.harness import at, go
+
+status = main(["skill", sys.argv[1], "--outcome", "y", "--score", "p"])
+report = calib.report(calib.analyze(calib.load(sys.argv[1], outcome="y", score="p")))
+lines = report.markdown().splitlines()
+place = lines.index("## Skill")
+print(lines[place], lines[place + 2], sep="\\n")
+app = go(at(room="skill", bins="12"), "Skill")
+print([one.value for one in app.markdown if one.value.startswith("## ")])
+print(app.query_params)
+links = [one.proto for one in app.get("page_link") if one.proto.label == "Skill"]
+print([(one.page, one.query_string) for one in links], list(app.warning))
+print(go(at(room="other"), "Skill").error[0].value)
+"""
+
+
+def test_a_feature_of_another_package_has_a_page_a_command_and_a_section(tmp_path: Path) -> None:
+    (example,) = (block for block in EXAMPLES if FEATURE in block)
+    assert len(example.splitlines()) <= 60
+    (tmp_path / "skill_of_others.py").write_text(example)
+    facts = tmp_path / "skill-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: skill\nVersion: 1.0\n")
+    points = re.search(r'entry-points\."(calib\.features)"\]\n(skill = )"(\w+)"', GUIDE)
+    assert points is not None
+    (facts / "entry_points.txt").write_text(f"[{points[1]}]\n{points[2]}{points[3]}\n")
+    rows = tmp_path / "rows.csv"
+    # Scores of 0.2 and 0.8 that are right four times in five: 1 - 0.16 / 0.25 is 36%.
+    lines = [f"{y},{p}" for p, ys in ((0.2, "00001"), (0.8, "11110")) for y in ys]
+    rows.write_text("y,p\n" + "\n".join(lines * 20))
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", USE_FEATURE, str(rows)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "CALIB_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed, title, section, heading, address, link, refused = done.stdout.splitlines()
+    assert "36.0%" in printed
+    assert (title, section) == ("## Skill", f"**{printed}**")
+    assert "48.6%" in heading
+    # The settings of the link act, and its address keeps the key of the feature.
+    assert address == "{'v': '1', 'bins': '12', 'room': 'skill'}"
+    assert link == "[('room', 'room=skill')] []"
+    assert "other" in refused

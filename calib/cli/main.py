@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -40,8 +40,7 @@ def calib() -> None:
 
 def program() -> Group:
     """All commands."""
-    added = [resolve(one.command) for one in FEATURES.values() if one.command]
-    made = _group((calib, *COMMANDS, *added))
+    made = _group((calib, *COMMANDS, *_added()))
     version = click.Option(
         ["--version"],
         is_flag=True,
@@ -60,6 +59,17 @@ def program() -> Group:
     )
     made.params = [version, completion]
     return made
+
+
+def _added() -> Iterator[Any]:
+    """The commands of features."""
+    for key, feature in FEATURES.items():
+        if feature.command:
+            try:
+                yield resolve(feature.command)
+            except Exception as error:
+                # An error in an installed package must not make the other commands unusable.
+                tell(f"note: The feature {key!r} could not add its command: {error}")
 
 
 def _group(functions: Sequence[Any]) -> Group:

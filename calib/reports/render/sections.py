@@ -14,6 +14,7 @@ from calib.analysis.summary import LIMITS, Held, Parts, is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import MethodMetrics
 from calib.data.cells import ScoreCells
+from calib.feature import FEATURES, resolve
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
 from calib.metrics import matrix_metrics
@@ -331,7 +332,8 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
 
 def sections(report: Contents) -> tuple[Section, ...]:
     """All sections of a report in order, without those of parts that it does not have."""
-    made = (make(report) for make in SECTIONS)
+    added = (resolve(one.report) for one in FEATURES.values() if one.report)
+    made = (make(report) for make in (*SECTIONS, *added))
     return tuple(section for section in made if section is not None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.ui.session.page_list import GROUPS, MATRIX_PAGES
+from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, ROOMS
 
 PRODUCT, DATA, LEARN = "calib", "Data", "Learn"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def draw(title: str, classes: bool) -> None:
 
 def _links(pages: dict[str, str]) -> None:
     for label, page in pages.items():
-        st.page_link(page, label=label)
+        st.page_link(page, label=label, query_params=ROOMS.get(label))
 
 
 def key_of(group: str) -> str:

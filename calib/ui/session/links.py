@@ -11,6 +11,7 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plural, quoted
 from calib.ui.session.choice import Choice, one_of, whole
 from calib.ui.session.choices import LINK_NAMES, Chosen
+from calib.ui.session.page_list import ROOM
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import COMPARED, NEW, REPORT
 
@@ -102,7 +103,7 @@ def _with(link: Link, name: str, text: str) -> Link:
         field_name, read = LINKED_DATA_FIELDS[name]
         changed: dict[str, Any] = {field_name: read(text)}
         return replace(link, source=replace(link.source, **changed))
-    if name not in ("v", REPORT, COMPARED, NEW):
+    if name not in ("v", REPORT, COMPARED, NEW, ROOM):
         raise ValueError("there is no such setting")
     return link
 

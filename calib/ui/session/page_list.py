@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from calib.feature import FEATURES
@@ -26,6 +27,12 @@ CORE: Mapping[str, Mapping[str, str]] = {
     "Data": {"Data": "pages/data.py"},
 }
 ADDED = {key: feature.page for key, feature in FEATURES.items() if feature.page is not None}
+# Streamlit finds pages only as files, so the pages of other packages share one file. The address
+# then has the key of the feature under this name.
+ROOM, ROOM_FILE = "room", "pages/room.py"
+ROOMS: Mapping[str, dict[str, str]] = {
+    page.title: {ROOM: key} for key, page in ADDED.items() if not page.draw.startswith("calib.")
+}
 
 
 def _with_added(core: Mapping[str, str]) -> dict[str, str]:
@@ -34,7 +41,8 @@ def _with_added(core: Mapping[str, str]) -> dict[str, str]:
     for key, page in ADDED.items():
         place = next((n for n, (title, _) in enumerate(pages, 1) if title == page.after), None)
         if place is not None:
-            pages.insert(place, (page.title, f"pages/{key}.py"))
+            file = ROOM_FILE if page.title in ROOMS else f"pages/{key}.py"
+            pages.insert(place, (page.title, file))
     return dict(pages)
 
 
@@ -42,6 +50,15 @@ GROUPS: Mapping[str, Mapping[str, str]] = {name: _with_added(pages) for name, pa
 PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
+for _page in ADDED.values():
+    if _page.title not in PAGES:
+        # An error in an installed package must not make the dashboard unusable.
+        warnings.warn(
+            f"The page {_page.title} is left out: it comes after {_page.after!r}, and there is no "
+            f"such page. The pages are {', '.join(PAGES)}.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 # Pages of earlier versions, and the page that each of their addresses leads to.
 MOVED: Mapping[str, str] = {"gallery": "methods"}
 # The navigation shows these only for data with more than two classes.

@@ -39,6 +39,7 @@ from calib.ui.session.choices import (
 from calib.ui.session.environment import give_back, trim
 from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.open_sessions import open_sessions, secrets_of
+from calib.ui.session.page_list import ROOMS
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import SESSION, Session, linked_data, one_score_settings
 from calib.ui.session.upload import Upload
@@ -119,7 +120,7 @@ def write_address(session: Session) -> None:
     owner = browser_secret(session) if here is None else here.identity
     if owner and session.upload is not None:
         open_sessions().add(owner, session)
-    address = session.team_reports.address() or session.link()
+    address = session.team_reports.address() or session.link() | ROOMS.get(session.page, {})
     if session.team_reports.moved or st.query_params.to_dict() != address:
         st.query_params.from_dict(address)
 
