@@ -1,5 +1,5 @@
 """Judge."""
 
-from calib.ui.pages import judge
+from calib.features.judge import page
 
-judge.page()
+page.page()

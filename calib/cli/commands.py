@@ -105,54 +105,6 @@ def check(
     return checking.check_rows(rows, settings, limits, method, junit)
 
 
-def judge(
-    judged: str,
-    rows: shared.JudgeRows,
-    columns: shared.JudgeColumns,
-    text: shared.TextFormat,
-    *,
-    confidence_level: float = 0.95,
-    threshold: float = 0.5,
-    seed: int = 0,
-    width: float | None = None,
-    next: Path | None = None,  # noqa: A002
-    next_rows: int = 50,
-    json: bool = False,
-) -> int:
-    """Estimate a pass rate from a judge's scores and gold labels.
-
-    Estimate the pass rate of rows that a judge scored, from gold labels of some of them, and the
-    judge's agreement with the labels.
-
-    judged FILE: judged rows: CSV, TSV, Parquet, Arrow; or - for standard input
-    confidence_level: confidence level of intervals
-    threshold: the judge's answer is pass if its score, converted to 0 to 1, is at least this
-    seed: seed of --next
-    width: also say how many labels give an interval of at most this width, such as 0.1
-    next: CSV of the rows to label next
-    next_rows: how many
-    json: print JSON
-
-    examples:
-      calib judge judged.csv --gold gold.csv
-      calib judge judged.csv --gold gold.csv --score rating --scale 1 5 --json
-      calib judge judged.csv --outcome human --score small --score large
-      calib judge judged.csv --gold gold.csv --next next.csv --next-rows 100
-
-    exit status:
-      0  the result was printed, also if there are too few labels
-      2  the input cannot be used, or the labels do not match the rows
-    """
-    from calib.cli import judge as judging
-
-    numbers = {"confidence_level": confidence_level, "seed": seed, "threshold": threshold}
-    stated = shared.changed(columns) | shared.changed(text) | numbers
-    comparison = judging.compared(judged, rows, stated)
-    return judging.show(
-        comparison.results, width=width, next_file=next, next_rows=next_rows, as_text=not json
-    )
-
-
 def compare(
     first: Path,
     second: Path,
@@ -497,11 +449,10 @@ def reports_verify(
         return verify_all(store, export)
 
 
-# In the order of the help text; a tuple is a group with its commands.
+# In the order of the help text; a tuple is a group with its commands. Those of features follow.
 COMMANDS: tuple[Any, ...] = (
     report,
     check,
-    judge,
     compare,
     scan,
     sql,

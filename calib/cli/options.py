@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from calib.cli.parameters import Words
-from calib.data.file_options import Decimal, FileFormat, LoadOptions
+from calib.data.file_options import LoadOptions
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -283,36 +283,6 @@ class JudgeLimits(JudgeRows):
 
     min_kappa: float | None = None
     max_width: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeColumns:
-    """Columns. What is not given is guessed.
-
-    score COLUMN: column of the judge's score, or of its answer such as pass and fail; several
-        columns are several judges
-    outcome COLUMN: column of the gold labels
-    model COLUMN: column that names the model that answered each row
-    group COLUMN: column of cluster IDs, if rows are not independent: samples of one question
-    positive LABEL: the label that passes, if it is not a word such as pass, yes or 1
-    negative LABEL: the label that fails, if there are more than two
-    others_negative: count all labels that are not positive as negative (one against the rest)
-    decimal: decimal mark of numbers in text; it is required if cells such as 1,234 are ambiguous
-    """
-
-    score: Sequence[str] | None = None
-    outcome: str | None = None
-    model: str | None = None
-    group: str | None = None
-    positive: Sequence[str] | None = None
-    negative: Sequence[str] | None = None
-    others_negative: bool = False
-    decimal: Decimal | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFormat(FileFormat):
-    """File."""
 
 
 def changed(options: Any) -> dict[str, Any]:

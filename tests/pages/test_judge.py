@@ -11,11 +11,10 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
+from calib.features.judge.page import csv_of_next_rows, judge_report, width_sentence
 from calib.loading import read
 from calib.loading.judged_rows import judged_example, judged_tables
-from calib.ui.pages.judge import csv_of_next_rows, width_sentence
 from calib.ui.session.judging import Judging
-from calib.ui.session.results import judge_report
 from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,

@@ -20,7 +20,6 @@ CORE: Mapping[str, Mapping[str, str]] = {
     "Calibrate": {"Functions": "pages/functions.py", "Compare": "pages/compare.py"},
     "Decide and share": {
         "Decisions": "pages/decisions.py",
-        "Judge": "pages/judge.py",
         "Reports": "pages/reports.py",
     },
     "Learn": {"Methods": "pages/methods.py"},
@@ -65,16 +64,16 @@ MOVED: Mapping[str, str] = {"gallery": "methods"}
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
 WITHOUT_DATA = (
-    *("Judge", "Reports", "Methods"),
+    *("Reports", "Methods"),
     *(page.title for page in ADDED.values() if page.without_data),
 )
 # These pages are the same in every view of a matrix.
 WITHOUT_VIEW = (
-    *("Data", "Classes", "Judge", "Methods"),
+    *("Data", "Classes", "Methods"),
     *(page.title for page in ADDED.values() if page.without_view),
 )
 WITHOUT_ANALYSIS = (
-    *("Data", "Judge", "Methods"),
+    *("Data", "Methods"),
     *(page.title for page in ADDED.values() if not page.with_analysis),
 )
 # On the other pages a changed choice has no effect.

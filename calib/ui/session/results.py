@@ -18,7 +18,6 @@ from calib.analysis.decisions import (
     decide,
 )
 from calib.analysis.decisions.certificate import Sides
-from calib.analysis.judge import judge_rows
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -59,14 +58,12 @@ from calib.curves.functions import Sensitivity, ece_sensitivity
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import BinTests, ReliabilityCurve, bin_tests, reliability_curve
 from calib.data.base import Data
-from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view
 from calib.metrics import VariationalEstimate
 from calib.metrics.by_class import Classwise
 from calib.metrics.variational import variational_estimates
 from calib.numerics.arrays import IntArray
-from calib.reports import Report
 from calib.ui.session.choices import (
     CAPACITY,
     CERTAINTY,
@@ -89,10 +86,6 @@ MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 MIN_ROWS_PER_BIN = 50
 Table = TypeVar("Table", SliceTests, PeriodTable)
 T = TypeVar("T")
-
-
-def judge_report(rows: JudgedRows, threshold: float) -> Report:
-    return Report.from_judge(judge_rows(rows, threshold=threshold))
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:

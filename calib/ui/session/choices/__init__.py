@@ -17,7 +17,6 @@ from calib.ui.session.choices.slices import *  # noqa: F403
 # isort: split
 # Links and chips list the choices in the order of these imports.
 from calib.ui.session.choices.decisions import *  # noqa: F403
-from calib.ui.session.choices.judging import *  # noqa: F403
 
 T = TypeVar("T")
 _ADDED = [feature.choices for feature in FEATURES.values() if feature.choices]

@@ -11,11 +11,13 @@ import streamlit as st
 
 from calib.analysis.judge import JudgeResult, gold_analysis, judge_rows
 from calib.data.judged import JudgedRows
+from calib.features.judge.choices import NEXT_ROWS, PASS_FROM, POINTS
 from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.loading import Table
 from calib.loading.judged_rows import SCALES, judged_example
 from calib.loading.loader import joined
+from calib.reports import Report
 from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
 from calib.text import (
@@ -30,10 +32,8 @@ from calib.ui.controls import report_files, uploaders, widgets
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
-from calib.ui.session import choices
 from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.page_list import PAGES
-from calib.ui.session.results import judge_report
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
 from calib.words.measures import undrawn
@@ -83,6 +83,10 @@ def page() -> None:
     frame.reading(READING, "the numbers of this page")
 
 
+def judge_report(rows: JudgedRows, threshold: float) -> Report:
+    return Report.from_judge(judge_rows(rows, threshold=threshold))
+
+
 def analysed(session: Session) -> dict[str, JudgeResult]:
     """The results by judge or model; those without enough labels are left out, and said."""
     judging = session.judging
@@ -91,7 +95,7 @@ def analysed(session: Session) -> dict[str, JudgeResult]:
     failures = dict(judging.parts.failures)
     for name, rows in parts.items():
         try:
-            results[name] = session.memo(judge_rows, rows, threshold=session[choices.PASS_FROM])
+            results[name] = session.memo(judge_rows, rows, threshold=session[PASS_FROM])
         except ValueError as error:
             failures[name] = str(error)
     for name, reason in failures.items():
@@ -215,7 +219,7 @@ def meaning(session: Session) -> None:
     """What scores and labels mean, if they are ratings or no usual words."""
     columns = session.judging.columns
     offered = SCALES if columns.scale in SCALES else (columns.scale, *SCALES)
-    widgets.assign_again("judge_scale", "judge_positive", choices.PASS_FROM.key)
+    widgets.assign_again("judge_scale", "judge_positive", PASS_FROM.key)
     with st.popover("More", key="judge_more"):
         ask(
             st.selectbox,
@@ -234,7 +238,7 @@ def meaning(session: Session) -> None:
             label="Gold label that passes",
             placeholder="Automatic",
         )
-        widgets.control(session, choices.PASS_FROM)
+        widgets.control(session, PASS_FROM)
 
 
 def judges_control(session: Session, label: str, rows: Table) -> None:
@@ -340,10 +344,10 @@ def disagreements(result: JudgeResult) -> None:
 def next_labels(session: Session, result: JudgeResult) -> None:
     st.markdown("### Label more rows")
     with widgets.toolbar("judge_labels"):
-        n = widgets.control(session, choices.NEXT_ROWS)
+        n = widgets.control(session, NEXT_ROWS)
         content = partial(csv_of_next_rows, result, n)
         widgets.download("Download them", content, "label-next.csv", "judge_next")
-        points = widgets.control(session, choices.POINTS)
+        points = widgets.control(session, POINTS)
         st.markdown(width_sentence(result, points))
     st.caption(
         "Drawn at random from ranges of score, so that all labels together are spread as the rows "
