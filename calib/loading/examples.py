@@ -47,15 +47,20 @@ CHURN_SHIFT = 0.7  # Log-odds: about 14 percentage points of prepaid customers.
 class Example:
     """A built-in data set with the predictions of one or more models.
 
-    `key` is its name in code and `title` that on the pages. `story` describes the model, and what
-    to look for. `load_models` returns the predictions of each model by its name; every call returns
-    the same objects.
+    `key` is its name in code, and `name` that on the pages. `kind` says in a few words what it
+    shows. `story` describes the model, and what to look for. `load_models` returns the predictions
+    of each model by its name; every call returns the same objects.
     """
 
     key: str
-    title: str
+    name: str
+    kind: str
     story: str
     load_models: Callable[[], Mapping[str, Predictions]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} ({self.kind})"
 
     def load(self) -> Predictions:
         """Return the predictions. If there are several models, those of the first."""
@@ -66,26 +71,28 @@ EXAMPLES: Registry[Example] = Registry("example")
 
 
 def _example(
-    key: str, title: str, story: str
+    key: str, name: str, kind: str, story: str
 ) -> Callable[[Callable[[], Predictions | Mapping[str, Predictions]]], None]:
     def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
         def models() -> dict[str, Predictions]:
             loaded = make()
             if isinstance(loaded, Mapping):
                 return {
-                    name: replace(rows, origin=Origin(Columns(model_value=name), example=key))
-                    for name, rows in loaded.items()
+                    model: replace(rows, origin=Origin(Columns(model_value=model), example=key))
+                    for model, rows in loaded.items()
                 }
-            return {title: replace(loaded, name=key, origin=Origin(example=key))}
+            return {example.title: replace(loaded, name=key, origin=Origin(example=key))}
 
-        EXAMPLES.add(key, Example(key, title, story, cache(models)))
+        example = Example(key, name, kind, story, cache(models))
+        EXAMPLES.add(key, example)
 
     return register
 
 
 @_example(
     "naive_bayes",
-    "Naive Bayes (overconfident)",
+    "Naive Bayes",
+    "overconfident",
     "The model predicts whether a handwritten digit is even. Naive Bayes treats correlated "
     "pixels as independent, so its scores are too extreme. See how often predictions near 0 or 1 "
     "are wrong, and how much calibration helps.",
@@ -99,7 +106,8 @@ def _naive_bayes() -> Predictions:
 
 @_example(
     "boosting",
-    "AdaBoost (underconfident)",
+    "AdaBoost",
+    "underconfident",
     "The model predicts whether a handwritten digit is even. Boosted stumps rank the digits "
     "well, but their scores are all close to 0.5. Look for the S-shaped curve, which is steeper "
     "than the diagonal.",
@@ -115,7 +123,8 @@ def _boosting() -> Predictions:
 
 @_example(
     "svm",
-    "Linear SVM (underconfident)",
+    "Linear SVM",
+    "underconfident",
     "The model predicts whether a handwritten digit is 5 or more. Its margins were passed "
     "through a sigmoid, which does not make them probabilities. Look at scores near 0.67: about "
     "90% of those rows are positive.",
@@ -129,7 +138,8 @@ def _svm() -> Predictions:
 
 @_example(
     "random_forest",
-    "Random forest (underconfident)",
+    "Random forest",
+    "underconfident",
     "The model predicts whether a handwritten digit is an 8 (about 10% are). An average over "
     "trees is rarely close to 1. Look at scores above 0.5: some of these rows should be "
     "negative, but all are positive.",
@@ -143,7 +153,8 @@ def _random_forest() -> Predictions:
 
 @_example(
     "logistic",
-    "Logistic regression (well calibrated)",
+    "Logistic regression",
+    "well calibrated",
     "The model predicts whether a breast tumour is malignant from its mean radius and texture. "
     "With 569 rows there is no sign of miscalibration. See whether any calibrator is "
     "significantly better than the uncalibrated scores.",
@@ -160,7 +171,8 @@ def _logistic() -> Predictions:
 
 @_example(
     "digits",
-    "Ten digits (multiclass)",
+    "Ten digits",
+    "multiclass",
     "A naive Bayes model predicts which of ten digits an image shows, with one score per digit. "
     "Look at the top score first: it is nearly always close to 1, but too often wrong. Then open "
     "Classes to see which digits are miscalibrated.",
@@ -174,7 +186,8 @@ def _digits() -> Predictions:
 
 @_example(
     "rare_event",
-    "Rare event (reweighted model)",
+    "Rare event",
+    "reweighted model",
     "About one row in forty is an event. In training each event was weighted forty times, as is "
     "common for rare events. The model ranks well, but its scores are far too high: all dots lie "
     "well below the diagonal. Any calibrator corrects this.",
@@ -202,7 +215,8 @@ def _rare_event() -> Predictions:
 
 @_example(
     "rounds",
-    "Five models (boosting rounds)",
+    "Five models",
+    "boosting rounds",
     "Gradient boosting predicts whether a patient's diabetes progresses faster than the median. "
     "After one round its scores are underconfident; after 100 rounds it overfits and is "
     "overconfident. On Compare, log loss falls and rises again, while "
@@ -237,7 +251,8 @@ def _rounds() -> dict[str, Predictions]:
 
 @_example(
     "churn",
-    "Churn by day (changes in May)",
+    "Churn by day",
+    "changes in May",
     "A model predicts every day which customers leave within 30 days. The rows are simulated. From "
     "1 May on, prepaid customers leave more often than predicted, after a competitor's offer. Open "
     "Monitor to see when this could be known, and Slices for each plan.",
@@ -257,7 +272,8 @@ def _churn() -> Predictions:
 
 @_example(
     "ten_rows",
-    "Ten rows (worked ECE example)",
+    "Ten rows",
+    "worked ECE example",
     "Ten rows in three equal-width bins, with the counts and gaps of a worked example whose "
     "expected calibration error is 0.241. Look at the intervals too: with ten rows, a calibrated "
     "model often has an error this large.",
@@ -272,7 +288,8 @@ def _ten_rows() -> Predictions:
 
 @_example(
     "ten_labels",
-    "Ten predicted labels (worked ECE example)",
+    "Ten predicted labels",
+    "worked ECE example",
     "The confidence of a multiclass model in ten predicted labels, and whether each was correct, "
     "with the counts and gaps of a worked example whose expected calibration error is 0.194. See "
     "how much of it comes from three underconfident rows.",

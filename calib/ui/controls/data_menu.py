@@ -47,8 +47,8 @@ def _label(session: Session, rows: Data | None) -> list[str]:
     if session.waits:
         return ["Choose data"]
     example = session.upload is None
-    title = EXAMPLES[session.example].title.partition(" (")[0]
-    parts = [f"{title} example" if example else shortened(state.name(session)).strip()]
+    name = EXAMPLES[session.example].name
+    parts = [f"{name} example" if example else shortened(state.name(session)).strip()]
     if rows is not None:
         parts.append(plural(rows.n_rows, "row"))
         if not example and not rows.is_matrix:
