@@ -142,6 +142,7 @@ print(go(at(room="other"), "Skill").error[0].value)
 """
 
 
+@rare
 def test_a_feature_of_another_package_has_a_page_a_command_and_a_section(tmp_path: Path) -> None:
     (example,) = (block for block in EXAMPLES if FEATURE in block)
     assert len(example.splitlines()) <= 60
