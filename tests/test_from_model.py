@@ -150,7 +150,7 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
 def test_charts_refuse_what_they_do_not_draw(texts):
     frame = pd.DataFrame({"y": Y, "p": P})
     for name in calib.plot.__all__:
-        with texts.raises(TypeError):
+        with texts.raises(TypeError, name):
             getattr(calib.plot, name)(frame)
     with pytest.raises(TypeError, match=r"Use calib\.analyze"):
         calib.plot.reliability(analysis=frame)
