@@ -40,7 +40,7 @@ class Entry(Line):
     id : str
         An identifier that cannot be guessed. The address of the report ends in ``?report=ID``.
     title : str
-        The title of the report, or the one that it was given later in the list.
+        The title of the report, or the last one that an earlier version's list gave it.
     data_name, fingerprint, author, note : str
         Texts of the report, as plain text.
     verdict, sentence : str

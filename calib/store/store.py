@@ -1,4 +1,4 @@
-"""Store: save, list, open, rename, delete and restore reports. A saved report never changes."""
+"""Store: save, list, open, delete and restore reports. A saved report never changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ from calib.store.entries import (
     plain,
     report_of,
     row_of,
-    searchable,
 )
 from calib.store.integrity import Verification, check_database, readable_entries
 from calib.store.monitors import Monitors, Opens
@@ -55,7 +54,6 @@ from calib.store.tables import (
     report_tags,
     reports,
     title_of,
-    titles,
     unknown,
 )
 
@@ -288,28 +286,6 @@ class Store:
 
         self._with_reserve(work)
 
-    def rename(self, report_id: str, title: str, *, by: str) -> None:
-        """Change the title that lists show. The report and its own title stay the same.
-
-        Parameters
-        ----------
-        title : str
-            New title. The log keeps the earlier one.
-        by : str
-            The user who renames it, for the log.
-        """
-        name, new = _person(by), " ".join(plain(title).split())
-        if not new:
-            raise StoreError(f"title must have at least one character, got {title!r}.")
-        with self._writing() as connection:
-            before = title_of(connection, report_id, NOT_DELETED)
-            if new == before:
-                return
-            line = {"report_id": report_id, "title": new, "searched": searchable(new)}
-            connection.execute(delete(titles).where(titles.c.report_id == report_id))
-            connection.execute(insert(titles).values(line))
-            log(connection, report_id, "renamed", f"{before} → {new}", name)
-
     def sweep(self) -> None:
         """Remove reports whose time to be restored is over; saving and deleting do it too."""
         if self.read_only:
@@ -333,7 +309,7 @@ class Store:
         return self._deletions(select(deletions).where(kept))
 
     def changes(self, limit: int = 200) -> tuple[Change, ...]:
-        """The log of all that was saved, renamed, deleted or restored, newest first."""
+        """The log of all that was saved, deleted or restored, newest first."""
         query = select(changes).order_by(changes.c.moment.desc()).limit(limit)
         with self._reading() as connection:
             return tuple(Change.of(row) for row in connection.execute(query).mappings())

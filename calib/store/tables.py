@@ -55,7 +55,7 @@ report_tags = _table("report_tags", "report_id tag", "", _of_report())
 deletions = _table("deletions", "report_id", "title deleted deleted_by")
 # The owner is the signed-in user who saved the report. Reports of anonymous users have no row.
 owners = _table("owners", "report_id", "owner", _of_report())
-# The title that lists show, if it was changed. A report and its own title never change.
+# Earlier versions let people change the title that lists show. Their titles are still listed.
 titles = _table("titles", "report_id", "title searched", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
 monitors = _table("monitors", "name", "created horizon columns")

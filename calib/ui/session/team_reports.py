@@ -39,7 +39,7 @@ class TeamReports:
     picked: tuple[str, ...] = ()
     # The hash of the report that was saved last, and its id: a second click saves no second report.
     saved: tuple[int, str] = (0, "")
-    asking: str = ""  # The open dialog: "edit", "rename", "delete", or "".
+    asking: str = ""  # The open dialog: "edit", "delete", or "".
     about: str = ""  # The id of the report that the dialog is about.
     moved: bool = False  # Whether another report was just opened, or closed.
     message: str = ""  # The result of the last action. It is shown once.

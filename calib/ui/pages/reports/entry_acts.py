@@ -1,8 +1,6 @@
-"""Renaming and deleting a saved report, in the list and where it is open."""
+"""Deleting a saved report, in the list and where it is open."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import streamlit as st
 
@@ -11,7 +9,6 @@ from calib.text import plain
 from calib.ui.session import identity, state
 from calib.ui.session.session import Session
 
-RENAMES = "Lists show the new title. The report itself, its link and its own title stay the same."
 DELETES = "You are asked to confirm."
 
 
@@ -21,49 +18,30 @@ def ask(act: str = "", about: str = "") -> None:
     team_reports.asking, team_reports.about = act, about
 
 
-def buttons(session: Session, entry: Entry, number: str = "") -> None:
-    """Both buttons, for people who may change the report. `number` is its place in the list."""
-    if not identity.may_change(session, entry.id, entry.owner):
-        return
-    act = partial(st.button, type="tertiary", on_click=ask)
-    for label, icon, about in (("Rename", "edit", RENAMES), ("Delete", "delete", DELETES)):
-        key = label.lower()
-        place = f"{key}{number}"
-        act(label, key=place, icon=f":material/{icon}:", help=about, args=(key, entry.id))
+def button(session: Session, entry: Entry, number: str = "") -> None:
+    """The button, for people who may change the report. `number` is its place in the list."""
+    if _may_change(session, entry):
+        st.button(
+            "Delete",
+            key=f"delete{number}",
+            type="tertiary",
+            icon=":material/delete:",
+            help=DELETES,
+            on_click=ask,
+            args=("delete", entry.id),
+        )
 
 
-def dialogs(session: Session, store: Store, entry: Entry) -> None:
-    """Draw the dialog that is open about this report."""
+def dialog(session: Session, store: Store, entry: Entry) -> None:
+    """Draw the dialog if it is open about this report."""
     team_reports = session.team_reports
-    if team_reports.about != entry.id or not _may_change(session, entry):
-        return
-    if team_reports.asking == "rename":
-        _rename(session, store, entry)
-    if team_reports.asking == "delete":
+    asked = (team_reports.asking, team_reports.about) == ("delete", entry.id)
+    if asked and _may_change(session, entry):
         _delete(session, store, entry)
 
 
 def _may_change(session: Session, entry: Entry) -> bool:
     return identity.may_change(session, entry.id, entry.owner)
-
-
-@st.dialog("Rename in the list", on_dismiss=ask)
-def _rename(session: Session, store: Store, entry: Entry) -> None:
-    st.caption(f"{RENAMES} The log keeps the earlier title.")
-    title = st.text_input("Title in the list", entry.title, key="new_title")
-    if not st.button("Rename", key="rename_confirmed", type="primary"):
-        return
-    # The person may have lost the right while the dialog was open.
-    if not _may_change(session, entry):
-        st.error("This report belongs to another person.")
-        return
-    try:
-        store.rename(entry.id, title, by=identity.actor())
-    except StoreError as error:
-        st.error(plain(str(error)))
-        return
-    ask()
-    st.rerun()
 
 
 @st.dialog("Delete this report?", on_dismiss=ask)

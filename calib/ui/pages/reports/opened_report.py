@@ -225,11 +225,11 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
         return
     act = partial(st.button, type="tertiary", icon=":material/edit_document:", help=EDITS)
     act("Edit a copy", key="edit", on_click=entry_acts.ask, args=("edit", entry.id))
-    entry_acts.buttons(session, entry)
+    entry_acts.button(session, entry)
     if not identity.may_change(session, entry.id, entry.owner):
         whose = plain(entry.owner) or "the session that saved it"
         st.caption(f"It can be changed by {whose}, or by an operator of this server.")
-    entry_acts.dialogs(session, store, entry)
+    entry_acts.dialog(session, store, entry)
     if session.team_reports.asking == "edit":
         _edit(session, store, report, entry)
 

@@ -43,7 +43,7 @@ def saved(session: Session, store: Store) -> None:
         for number, entry in enumerate(entries):
             _entry(session, entry, number)
     for entry in entries:
-        entry_acts.dialogs(session, store, entry)
+        entry_acts.dialog(session, store, entry)
     if not entries:
         st.caption("No saved report matches.")
     _turning(team_reports, total)
@@ -105,7 +105,7 @@ def _entry(session: Session, entry: Entry, number: int) -> None:
         look = {"label": "Compare", "disabled": len(team_reports.picked) == 2 and not picked}
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             ask(st.checkbox, key, picked, partial(_pick, team_reports, entry.id), **look)
-            entry_acts.buttons(session, entry, f"_{number}")
+            entry_acts.button(session, entry, f"_{number}")
 
 
 def _pick(team_reports: TeamReports, report_id: str, chosen: bool) -> None:
@@ -172,7 +172,7 @@ def _deleted(session: Session, store: Store) -> None:
                 }
                 for line in changes
             ],
-            alt="One row per report that was saved, renamed, deleted or restored: the time, its "
+            alt="One row per report that was saved, deleted or restored: the time, its "
             "title, and who did it.",
         )
 
