@@ -32,7 +32,7 @@ from calib.reports.render.files import Printable
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from calib.reports.render.blocks import ReportDocument
+    from calib.blocks.kinds import ReportDocument
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 

@@ -13,12 +13,12 @@ from calib.analysis.decisions import expected_counts
 from calib.analysis.plans import choose_plan, choosing, why_no_plan, with_plan
 from calib.analysis.recommendation import Plan
 from calib.analysis.summary import Held, Parts
+from calib.blocks.kinds import Table
 from calib.cli import main
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.evidence import PLAN
 from calib.reports.contents.structure import shown_methods, why_shown
-from calib.reports.render.blocks import Table
 from calib.reports.verify import verify_report
 from calib.ui.pages import compare
 from calib.ui.pages.decisions.page import answer

@@ -10,11 +10,11 @@ import pytest
 
 import calib
 from calib.analysis.decisions import Costs, ErrorLimit
+from calib.blocks.kinds import Paragraph, Table
 from calib.cli import main
 from calib.reports import NotVerified, Report, ReportError, parts_of, verify_report
 from calib.reports.contents.sealing import seal_of
 from calib.reports.contents.settings_file import SavedSettings
-from calib.reports.render.blocks import Paragraph, Table
 from calib.reports.render.sections import sections
 
 

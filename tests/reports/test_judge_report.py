@@ -10,9 +10,9 @@ import pytest
 
 import calib
 from calib.analysis.judge import judge_rows
+from calib.blocks.kinds import Table
 from calib.data.judged import JudgedRows
 from calib.reports import NotVerified, Report, ReportError, verify_report
-from calib.reports.render.blocks import Table
 from calib.reports.render.sections import sections
 
 

@@ -1,7 +1,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from calib.reports.render.blocks import in_markdown
+from calib.blocks.kinds import in_markdown
 from tests.reports.conftest import HOSTILE
 
 # The reader allows tables and HTML, as GitHub does, so text that is not escaped becomes visible.

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.blocks.kinds import Bullets, Drawing, Section, Table
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.loading.examples import EXAMPLES
 from calib.reports import Report, ReportError
-from calib.reports.render.blocks import Bullets, Drawing, Section, Table
 from calib.reports.render.sections import sections
 from tests.reports.conftest import MOMENT, overconfident
 from tests.reports.kept import KEPT

@@ -11,6 +11,7 @@ import calib
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
+from calib.blocks.kinds import Beside, Drawing, Table
 from calib.crossfit.fitting import cross_fit_scores
 from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
@@ -18,7 +19,6 @@ from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
 from calib.reports.contents.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
 from calib.reports.contents.sealing import seal_of
-from calib.reports.render.blocks import Beside, Drawing, Table
 from calib.reports.render.sections import sections
 from calib.reports.verify import NotVerified, verify_report
 from tests.reports.conftest import MOMENT, site_frame

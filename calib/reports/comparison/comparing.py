@@ -20,7 +20,7 @@ from calib.reports.contents.structure import Contents
 from calib.reports.render.files import Printable
 
 if TYPE_CHECKING:
-    from calib.reports.render.blocks import ReportDocument
+    from calib.blocks.kinds import ReportDocument
 
 
 class ReportComparison(Compared, Printable):

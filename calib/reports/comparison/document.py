@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calib.figures.reliability import overlay_chart
-from calib.reports.comparison.changes import Change, Compared, MetricChange
-from calib.reports.contents.structure import Contents
-from calib.reports.render.blocks import (
+from calib.blocks.kinds import (
     Block,
     Bullets,
     Drawing,
@@ -19,6 +16,9 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
+from calib.figures.reliability import overlay_chart
+from calib.reports.comparison.changes import Change, Compared, MetricChange
+from calib.reports.contents.structure import Contents
 from calib.text import level, moment
 from calib.words.measures import metric_change, metric_interval, metric_text
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from calib.analysis import MethodResult
-from calib.curves.reliability import ReliabilityCurve
-from calib.data.origin import Origin
-from calib.figures.functions import functions_chart
-from calib.numerics.arrays import FloatArray
-from calib.reports.contents.evidence import Evidence
-from calib.reports.contents.sealing import signer
-from calib.reports.contents.settings_file import FILE_NAME, SavedSettings
-from calib.reports.contents.structure import Contents, written_setting
-from calib.reports.render.blocks import (
+from calib.blocks.kinds import (
     Attachment,
     Block,
     Bullets,
@@ -26,6 +18,14 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
+from calib.curves.reliability import ReliabilityCurve
+from calib.data.origin import Origin
+from calib.figures.functions import functions_chart
+from calib.numerics.arrays import FloatArray
+from calib.reports.contents.evidence import Evidence
+from calib.reports.contents.sealing import signer
+from calib.reports.contents.settings_file import FILE_NAME, SavedSettings
+from calib.reports.contents.structure import Contents, written_setting
 from calib.reports.render.reproduction import command_line, library_call
 from calib.text import (
     between_percents,

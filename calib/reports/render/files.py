@@ -13,7 +13,7 @@ import pandas as pd
 from calib.text import FORMULA
 
 if TYPE_CHECKING:
-    from calib.reports.render.blocks import ReportDocument
+    from calib.blocks.kinds import ReportDocument
 
 
 def to_csv(table: pd.DataFrame) -> bytes:

@@ -10,8 +10,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from calib.blocks.kinds import Paragraph, ReportDocument
 from calib.figures import answer, explorer
-from calib.reports.render.blocks import Paragraph, ReportDocument
 
 
 def to_html(document: ReportDocument) -> str:

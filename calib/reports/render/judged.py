@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from calib.blocks.kinds import Block, Bullets, Paragraph, Section, Table, row
 from calib.figures import judged
 from calib.numerics.intervals import Estimate
 from calib.reports.contents.judged import N_NEXT
 from calib.reports.contents.structure import Contents, JudgePart
-from calib.reports.render.blocks import Block, Bullets, Paragraph, Section, Table, row
 from calib.text import count, level, percent, percent_with_interval, significant, with_interval
 
 NO_LISTS = (

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
+from calib.blocks.kinds import Beside, Block, Drawing, Table
 from calib.figures.chart import ImageKind, images
 from calib.loading.table import unused
 from calib.reports.contents.structure import Contents
-from calib.reports.render.blocks import Beside, Block, Drawing, Table
 from calib.reports.render.files import to_csv
 from calib.reports.render.sections import answer, sections
 

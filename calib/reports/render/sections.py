@@ -12,16 +12,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceTests
 from calib.analysis.summary import LIMITS, Held, Parts, is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.crossfit.cross_fitted import MethodMetrics
-from calib.data.cells import ScoreCells
-from calib.feature import FEATURES, resolve
-from calib.figures.cumulative import cumulative_difference_chart
-from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
-from calib.metrics import matrix_metrics
-from calib.metrics.matrix import ROW_METRICS
-from calib.reports.contents.structure import Contents, shown_methods
-from calib.reports.render import appendix, judged, slices_periods_decisions
-from calib.reports.render.blocks import (
+from calib.blocks.kinds import (
     Answer,
     Block,
     Bullets,
@@ -34,6 +25,15 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
+from calib.crossfit.cross_fitted import MethodMetrics
+from calib.data.cells import ScoreCells
+from calib.feature import FEATURES, resolve
+from calib.figures.cumulative import cumulative_difference_chart
+from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
+from calib.metrics import matrix_metrics
+from calib.metrics.matrix import ROW_METRICS
+from calib.reports.contents.structure import Contents, shown_methods
+from calib.reports.render import appendix, judged, slices_periods_decisions
 from calib.text import (
     CROSSED,
     UNKNOWN,

@@ -8,13 +8,7 @@ from calib.analysis.decisions import Certificate, Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.figures.certified_error import NAMES, table_head, table_row
-from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.periods import period_chart
-from calib.figures.slices import slice_chart
-from calib.numerics.intervals import Estimate
-from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
-from calib.reports.render.blocks import (
+from calib.blocks.kinds import (
     Beside,
     Block,
     Drawing,
@@ -24,6 +18,12 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
+from calib.figures.certified_error import NAMES, table_head, table_row
+from calib.figures.decisions import cost_chart, net_benefit_chart
+from calib.figures.periods import period_chart
+from calib.figures.slices import slice_chart
+from calib.numerics.intervals import Estimate
+from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
 from calib.text import (
     between_percents,
     count,

@@ -7,27 +7,13 @@ from functools import partial
 
 import streamlit as st
 
+from calib.blocks.kinds import JUDGED_SCORES, Answer, ReportDocument
 from calib.figures import answer, judged
 from calib.reports import Report
-from calib.reports.render.blocks import (
-    JUDGED_SCORES,
-    Answer,
-    Attachment,
-    Beside,
-    Block,
-    Bullets,
-    Code,
-    Drawing,
-    Facts,
-    Paragraph,
-    ReportDocument,
-    Table,
-)
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui.controls import report_files
-from calib.ui.controls.widgets import download
-from calib.ui.layout import charts, tables
+from calib.ui.layout import blocks, charts, tables
 from calib.ui.pages.reports import entry_acts, report_comparison, sharing
 from calib.ui.session import identity, sign_in, state
 from calib.ui.session.choices import Chosen
@@ -125,7 +111,7 @@ def _draw(document: ReportDocument) -> None:
 
 def _show_document(document: ReportDocument) -> None:
     if document.facts:
-        _show(document.facts, "facts")
+        blocks.show(document.facts, "facts")
     if document.note:
         st.markdown(plain(document.note))
     if document.answer:
@@ -133,7 +119,7 @@ def _show_document(document: ReportDocument) -> None:
     for place, section in enumerate(document.sections):
         st.markdown(f"### {plain(section.title)}")
         for number, block in enumerate(section.blocks):
-            _show(block, f"{place}_{number}")
+            blocks.show(block, f"{place}_{number}")
     version = f"Made with calib {plain(document.version)}. " if document.version else ""
     st.caption(f"{version}{plain(document.contains)}")
 
@@ -158,66 +144,6 @@ def _show_answer(shown: Answer) -> None:
         st.caption(plain(shown.reasons))
         tables.calibrators(analysis)
         st.caption(plain(shown.caveat))
-
-
-def _show(block: Block, key: str) -> None:
-    match block:
-        case Paragraph():
-            with st.container(key=f"text_{key}"):
-                st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
-        case Bullets():
-            with st.container(key=f"list_{key}"):
-                st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
-        case Facts():
-            with st.container(key=f"facts_{key}"):
-                st.html(block.html())
-        case Table():
-            _show_table(block, key)
-        case Code():
-            with st.container(key=f"code_{key}"):
-                st.code(block.text, language=None)
-        case Attachment():
-            label = f"Download {plain(block.name)}"
-            download(label, block.content, block.name, f"file_{key}", mime="application/json")
-        case Beside():
-            for number, place in enumerate(st.columns(len(block.drawings))):
-                with place:
-                    _show(block.drawings[number], f"{key}_{number}")
-        case Drawing():
-            charts.chart(block.chart, f"chart_report_{key}")
-
-
-def _show_table(block: Table, key: str) -> None:
-    st.caption(plain(block.caption))
-    if any(value.detail for row in block.rows for value in row):
-        tables.lines_table(
-            f"report_{key}",
-            block.caption,
-            [(name, "") for name in block.head],
-            [
-                tables.Line(
-                    [(value.text, *value.detail.splitlines()) for value in row],
-                    marked=any(value.marked for value in row),
-                )
-                for row in block.rows
-            ],
-            n_text=block.n_text,
-        )
-        return
-    texts = [[value.text for value in row] for row in block.rows]
-    rows = [dict(zip(block.head, row, strict=True)) for row in texts]
-    if block.n_text == len(block.head):
-        # Sentences need lines, which a grid of cells does not have.
-        with st.container(key=f"table_{key}"):
-            st.table(
-                [{plain(name): plain(text) for name, text in row.items()} for row in rows],
-                border="horizontal",
-                hide_index=True,
-                alt=block.caption,
-            )
-    else:
-        st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
-    tables.with_buttons(f"table_{key}", block.caption, [block.head, *texts])
 
 
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:

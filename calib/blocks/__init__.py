@@ -1,0 +1,1 @@
+"""The blocks of reports and pages, with the HTML and Markdown of each."""
