@@ -430,3 +430,21 @@ class Finding:
         short = rounded(value, digits)
         sides = [(v <= self.bound) if self.at_most else (v >= self.bound) for v in (short, value)]
         return significant(value, digits) if sides[0] == sides[1] else repr(value)
+
+
+def shown_methods(analysis: Analysis) -> tuple[str, ...]:
+    """Keys of before and after: "after" is the recommended method, else the best, if any."""
+    advice = analysis.recommendation
+    # A plan for some rows is compared with its own method, fitted on all rows.
+    chosen = advice.plan.method if advice.plan else advice.method
+    if chosen != "uncalibrated" and chosen in analysis.methods:
+        return ("uncalibrated", chosen)
+    best = best_calibrator(analysis)
+    return ("uncalibrated", best) if best else ("uncalibrated",)
+
+
+def best_calibrator(analysis: Analysis) -> str | None:
+    """The calibrator with the lowest log loss."""
+    others = [key for key in analysis.methods if key != "uncalibrated"]
+    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in others}
+    return min(others, key=losses.__getitem__, default=None)

@@ -1,11 +1,11 @@
-"""The blocks of plain text that a report is made of, each as HTML and Markdown."""
+"""The blocks of plain text that reports and pages are made of, each as HTML and Markdown."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape as in_html
 from typing import Any
 
@@ -38,18 +38,51 @@ def in_markdown(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a section."""
+
+    text: str
+
+    def html(self) -> str:
+        return f"<h3>{in_html(self.text)}</h3>"
+
+    def markdown(self) -> str:
+        return f"### {in_markdown(self.text)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph; a lead is the sentence that matters most in its section."""
+    """A paragraph; a lead is the sentence that matters most in its section.
+
+    `about` stands before the text, such as the method that the text is about.
+    """
 
     text: str
     lead: bool = False
+    about: str = ""
 
     def html(self) -> str:
         kind = ' class="lead"' if self.lead else ""
-        return f"<p{kind}>{in_html(self.text)}</p>"
+        about = f"<b>{in_html(self.about)}</b>: " if self.about else ""
+        return f"<p{kind}>{about}{in_html(self.text)}</p>"
 
     def markdown(self) -> str:
-        return f"**{in_markdown(self.text)}**" if self.lead else in_markdown(self.text)
+        about = f"**{in_markdown(self.about)}**: " if self.about else ""
+        return f"**{in_markdown(self.text)}**" if self.lead else about + in_markdown(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Small print. A warning stands out."""
+
+    text: str
+    warning: bool = False
+
+    def html(self) -> str:
+        return f'<p class="{"warning" if self.warning else "note"}">{in_html(self.text)}</p>'
+
+    def markdown(self) -> str:
+        return in_markdown(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +95,20 @@ class Bullets:
 
     def markdown(self) -> str:
         return "\n".join(f"- {in_markdown(item)}" for item in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How to read what stands above. A page folds it; on paper it is small print."""
+
+    items: tuple[str, ...]
+    about: str = ""
+
+    def html(self) -> str:
+        return Bullets(self.items).html().replace("<ul>", '<ul class="note">', 1)
+
+    def markdown(self) -> str:
+        return Bullets(self.items).markdown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +159,24 @@ def row(*cells: str | Value) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; its first `n_text` columns hold text and the others numbers."""
+    """A table; its first `n_text` columns hold text and the others numbers.
+
+    `meanings` are of columns, as tooltips. On a page the table's element and its CSV file have this
+    `name`.
+    """
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
     n_text: int = 1
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
 
     def html(self) -> str:
         kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]
         # A screen reader would announce an empty header cell.
         head = "".join(
-            f'<th scope="col" class="{kind}">{in_html(name)}</th>'
+            f'<th scope="col" class="{kind}"{self._tooltip(name)}>{in_html(name)}</th>'
             if name
             else f'<td class="{kind}"></td>'
             for kind, name in zip(kinds, self.head, strict=True)
@@ -134,6 +187,9 @@ class Table:
             f"<table>\n<caption>{in_html(self.caption)}</caption>\n"
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
         )
+
+    def _tooltip(self, name: str) -> str:
+        return f' title="{in_html(self.meanings[name])}"' if self.meanings.get(name) else ""
 
     def markdown(self) -> str:
         rules = ["---" if i < self.n_text else "---:" for i in range(len(self.head))]
@@ -182,9 +238,40 @@ class Attachment:
         return f"{in_markdown(self.name)}:\n\n{Code(self.content.rstrip()).markdown()}"
 
 
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """A table per method: in tabs on a page, below each other on paper."""
+
+    name: str  # It is part of the names of elements and files.
+    tables: Mapping[str, Table]  # The keys are labels.
+
+    def on_tabs(self) -> Iterator[Table]:
+        """The tables with their labels in the names."""
+        for label, table in self.tables.items():
+            yield replace(table, name=f"{self.name}, {label}")
+
+    def captioned(self) -> Iterator[Table]:
+        """The tables with their labels in the captions, because paper has no tabs."""
+        for label, table in self.tables.items():
+            yield replace(table, caption=f"{self.name}, {label}. {table.caption}".strip())
+
+    def html(self) -> str:
+        return "\n".join(table.html() for table in self.captioned())
+
+    def markdown(self) -> str:
+        return "\n\n".join(table.markdown() for table in self.captioned())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
+    """A chart. On a page `name` is part of its element's name.
+
+    With `has_rows` it has a row per method or slice, whose text keeps its size at every width.
+    """
+
     chart: Chart
+    name: str = ""
+    has_rows: bool = False
 
     def html(self) -> str:
         # On a phone the chart scrolls like a wide table, because it could not be read if it were
@@ -209,7 +296,38 @@ class Beside:
         return "\n\n".join(drawing.markdown() for drawing in self.drawings)
 
 
-Block = Paragraph | Bullets | Facts | Table | Code | Attachment | Drawing | Beside
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotated:
+    """A chart, and what is said beside it."""
+
+    drawing: Drawing
+    notes: tuple[Block, ...]
+
+    def html(self) -> str:
+        notes = "\n".join(block.html() for block in self.notes)
+        return f'<div class="annotated">{self.drawing.html()}\n<div>{notes}</div></div>'
+
+    def markdown(self) -> str:
+        return "\n\n".join(block.markdown() for block in (self.drawing, *self.notes))
+
+
+Text = Heading | Paragraph | Note | Bullets | Fold | Facts | Code | Attachment
+Block = Text | Table | Tabs | Drawing | Beside | Annotated
+
+
+def parts(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All blocks, one by one: tables of tabs, and charts with what stands beside them."""
+    for block in blocks:
+        match block:
+            case Tabs():
+                yield from block.captioned()
+            case Beside():
+                yield from block.drawings
+            case Annotated():
+                yield block.drawing
+                yield from parts(block.notes)
+            case _:
+                yield block
 
 
 @dataclass(frozen=True, slots=True, eq=False)

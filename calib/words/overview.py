@@ -9,7 +9,7 @@ import numpy as np
 from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.plans import PlanChoice
-from calib.analysis.summary import Held, Parts
+from calib.analysis.summary import Held, Parts, best_calibrator
 from calib.curves.cumulative import CumulativeCurve
 from calib.words.measures import positives
 from calib.words.recommendations import calibration_by, change_text
@@ -220,3 +220,22 @@ def evidence(analysis: Analysis) -> list[str]:
     # The scores of all classes can get better while those of the shown view get worse.
     worse = analysis.multiclass is not None and still
     return [*sentences, analysis.after_sentence] if worse else sentences
+
+
+def why_shown(analysis: Analysis, key: str) -> str:
+    """The reason why a calibrator is shown although it is not recommended, or ""."""
+    advised, plan = analysis.recommendation.method, analysis.recommendation.plan
+    if key in ("uncalibrated", advised) or key not in analysis.methods:
+        return ""
+    label = analysis.methods[key].short_label
+    if plan is not None:
+        return f"{label} of all rows is shown for comparison."
+    lead = {
+        "": "No calibrator is recommended.",
+        "uncalibrated": "The recommendation is to keep the uncalibrated scores.",
+    }.get(advised)
+    if lead is None:
+        return ""
+    is_best = key == best_calibrator(analysis)
+    reason = "its held-out log loss is the lowest" if is_best else "it was chosen"
+    return f"{lead} {label} is shown for comparison, because {reason}."

@@ -9,10 +9,10 @@ from calib.analysis import LiveAnalysis, method_results
 from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
-from calib.reports.contents.structure import why_shown
 from calib.text import plain
 from calib.ui.pages import compare, overview
 from calib.ui.session.session import Session
+from calib.words.overview import why_shown
 from calib.words.recommendations import RULE
 from tests.pages.harness import copied, dropped, markup, model_of, rows, said, start
 from tests.rare import rare

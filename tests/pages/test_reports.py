@@ -30,6 +30,7 @@ from calib.words.measures import metric_text
 from tests.pages.harness import (
     address,
     answers,
+    drawings,
     drawn,
     drop,
     go,
@@ -247,9 +248,9 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report, texts):
     texts.shown(text)
     for title in ("Record", "Slices", "Over time", "Decisions", "How to reproduce this"):
         assert f"### {title}" in text
-    # The answer above the contents has its own drawings.
-    below = report.html().split("<nav")[1]
-    assert len(app.get("plotly_chart")) == below.count('class="plot"')
+    # The answer above the contents has its own drawing.
+    below, (_, *svgs) = report.html().split("<nav")[1], drawings(app)
+    assert len(app.get("plotly_chart")) + len(svgs) == below.count('class="plot"')
     lines = metric_tables(app)
     n_tables = len(app.dataframe) + len(app.table) + len(lines)
     assert n_tables == below.count("<table>")

@@ -12,13 +12,12 @@ import calib
 from calib.analysis.decisions import expected_counts
 from calib.analysis.plans import choose_plan, choosing, why_no_plan, with_plan
 from calib.analysis.recommendation import Plan
-from calib.analysis.summary import Held, Parts
+from calib.analysis.summary import Held, Parts, shown_methods
 from calib.blocks.kinds import Table
 from calib.cli import main
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.evidence import PLAN
-from calib.reports.contents.structure import shown_methods, why_shown
 from calib.reports.verify import verify_report
 from calib.ui.pages import compare
 from calib.ui.pages.decisions.page import answer
@@ -26,6 +25,7 @@ from calib.ui.pages.overview import time_finding
 from calib.ui.session import choices, state
 from calib.ui.session.results import decisions, with_plan_of
 from calib.words.decisions import advice
+from calib.words.overview import why_shown
 from tests.pages.harness import dropped, start
 from tests.rare import rare
 

@@ -11,7 +11,7 @@ import calib
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
-from calib.blocks.kinds import Beside, Drawing, Table
+from calib.blocks.kinds import Annotated, Beside, Drawing, Table, Tabs, parts
 from calib.crossfit.fitting import cross_fit_scores
 from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
@@ -108,14 +108,15 @@ def test_what_is_asked_for_is_taken(predictions, analysis):
 
 def slice_tables(report: Report) -> list[Table]:
     (section,) = (section for section in sections(report) if section.title == "Slices")
-    return [block for block in section.blocks if isinstance(block, Table)]
+    return [block for block in parts(section.blocks) if isinstance(block, Table)]
 
 
 def test_slices_are_listed_in_the_order_of_their_values_and_with_their_column(report):
     shown = [[cells[0].text for cells in table.rows] for table in slice_tables(report)]
     expected = [
-        [f"{part.columns[0]} {name}" for name in part.tests["uncalibrated"].names]
+        [f"{part.columns[0]} {name}" for name in tests.names]
         for part in report.parts.slices
+        for tests in part.tests.values()
     ]
     assert shown == expected
     assert any(
@@ -124,7 +125,7 @@ def test_slices_are_listed_in_the_order_of_their_values_and_with_their_column(re
 
 
 def test_slices_with_evidence_of_miscalibration_are_marked(report, texts):
-    (part, _), (table, _) = report.parts.slices, slice_tables(report)
+    (part, _), table = report.parts.slices, slice_tables(report)[0]
     tests = replace(
         part.tests["uncalibrated"], p_adjusted=np.array([0.5, 0.01, 0.5])[: len(table.rows)]
     )
@@ -133,7 +134,7 @@ def test_slices_with_evidence_of_miscalibration_are_marked(report, texts):
     (table,) = slice_tables(forged)
     assert [cells[0].marked for cells in table.rows] == [False, True, False][: len(table.rows)]
     (section,) = (section for section in sections(forged) if section.title == "Slices")
-    texts.shown(section.blocks[0].text)
+    texts.shown(section.markdown())
     assert f"**{table.rows[1][0].text}**" in table.markdown()
 
 
@@ -277,8 +278,8 @@ def test_sections_stand_between_the_methods_and_the_bins(report, analysis):
     parts = {s.title: s for s in sections(report) if s.title in titles[place + 1 : place + 4]}
     for section in parts.values():
         kinds = {type(block) for block in section.blocks}
-        assert Table in kinds
-        assert kinds & {Drawing, Beside}
+        assert kinds & {Table, Tabs}
+        assert kinds & {Drawing, Beside, Annotated}
 
 
 def test_the_words_say_what_was_merged(report, texts):
@@ -364,14 +365,14 @@ def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predic
 def test_rates_are_in_per_cent_and_their_differences_in_points(report):
     def columns(title: str) -> dict[str, list[str]]:
         section = next(one for one in sections(report) if one.title == title)
-        table = next(block for block in section.blocks if isinstance(block, Table))
+        table = next(block for block in parts(section.blocks) if isinstance(block, Table))
         cells = zip(*([cell.text for cell in row] for row in table.rows), strict=True)
         return dict(zip(table.head, map(list, cells), strict=True))
 
     slices = columns("Slices")
     first = report.parts.slices[0].gaps["uncalibrated"]
-    assert slices["Mean score"] == [f"{mean:.1%}" for mean in first.mean_score]
+    assert slices["Predicted"] == [f"{mean:.1%}" for mean in first.mean_score]
     assert slices["Observed"] == [f"{rate:.1%}" for rate in first.observed]
-    assert slices["Observed − score"][0] == f"{100 * first.gap[0]:+.1f}".replace("-", "−")
+    assert slices["Difference (points)"][0] == f"{100 * first.gap[0]:+.1f}".replace("-", "−")
     assert all(cell.endswith("%") for cell in columns("Over time")["Observed"])
     assert columns("Decisions")["Threshold"][0] == "20%"

@@ -13,6 +13,7 @@ import numpy as np
 from calib.analysis import LiveAnalysis
 from calib.analysis.periods import timed_rows
 from calib.analysis.slices import sliced_rows
+from calib.analysis.summary import shown_methods
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import aggregate_all, joined_pieces
 from calib.data.cells import ScoreCells
@@ -44,7 +45,7 @@ from calib.reports.contents.evidence import (
     Grade,
     Uncounted,
 )
-from calib.reports.contents.structure import Parts, shown_methods
+from calib.reports.contents.structure import Parts
 from calib.text import count
 
 # This limits the cells of each method, and so the size of the file.

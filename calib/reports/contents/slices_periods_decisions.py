@@ -27,6 +27,7 @@ from calib.analysis.decisions import (
 from calib.analysis.periods import Periods, PeriodTable, period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
+from calib.analysis.summary import shown_methods
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
@@ -44,7 +45,6 @@ from calib.reports.contents.structure import (
     Parts,
     PeriodPart,
     SlicePart,
-    shown_methods,
 )
 
 MAX_SLICES = 100

@@ -15,6 +15,7 @@ from calib.analysis.decisions import Certificate, CostCurves, DecisionTable, Net
 from calib.analysis.judge import JudgedRanges, JudgeNumbers
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
+from calib.analysis.summary import shown_methods
 from calib.data.strict_json import added
 from calib.reports.contents.evidence import Evidence
 
@@ -203,43 +204,6 @@ def moment(created: str) -> datetime:
     """A moment in UTC from ISO 8601, in which a time without a zone is in UTC."""
     date = datetime.fromisoformat(created)
     return date.replace(tzinfo=date.tzinfo or UTC).astimezone(UTC)
-
-
-def shown_methods(analysis: Analysis) -> tuple[str, ...]:
-    """Keys of before and after: "after" is the recommended method, else the best, if any."""
-    advice = analysis.recommendation
-    # A plan for some rows is compared with its own method, fitted on all rows.
-    chosen = advice.plan.method if advice.plan else advice.method
-    others = [key for key in analysis.methods if key != "uncalibrated"]
-    if chosen in others:
-        return ("uncalibrated", chosen)
-    best = _best(analysis)
-    return ("uncalibrated", best) if best else ("uncalibrated",)
-
-
-def why_shown(analysis: Analysis, key: str) -> str:
-    """The reason why a calibrator is shown although it is not recommended, or ""."""
-    advised, plan = analysis.recommendation.method, analysis.recommendation.plan
-    if key in ("uncalibrated", advised) or key not in analysis.methods:
-        return ""
-    if plan is not None:
-        return f"{analysis.methods[key].short_label} of all rows is shown for comparison."
-    lead = {
-        "": "No calibrator is recommended.",
-        "uncalibrated": "The recommendation is to keep the uncalibrated scores.",
-    }.get(advised)
-    if lead is None:
-        return ""
-    label = analysis.methods[key].short_label
-    reason = "its held-out log loss is the lowest" if key == _best(analysis) else "it was chosen"
-    return f"{lead} {label} is shown for comparison, because {reason}."
-
-
-def _best(analysis: Analysis) -> str | None:
-    """The calibrator with the lowest log loss."""
-    others = [key for key in analysis.methods if key != "uncalibrated"]
-    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in others}
-    return min(others, key=losses.__getitem__, default=None)
 
 
 def written_setting(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from calib.blocks.kinds import Beside, Block, Drawing, Table
+from calib.blocks.kinds import Block, Drawing, Table, parts
 from calib.figures.chart import ImageKind, images
 from calib.loading.table import unused
 from calib.reports.contents.structure import Contents
@@ -42,9 +42,8 @@ def printed_tables(report: Contents) -> dict[str, bytes]:
 def _blocks(report: Contents) -> Iterator[tuple[str, Block]]:
     """Every block, those beside each other one by one, with its section as part of a name."""
     for section in sections(report):
-        for block in section.blocks:
-            for single in block.drawings if isinstance(block, Beside) else (block,):
-                yield slug(section.title), single
+        for block in parts(section.blocks):
+            yield slug(section.title), block
 
 
 def _frame(table: Table) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from calib.analysis import Column, MethodResult
 from calib.analysis.miscalibration import CURVE_TESTS
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceTests
-from calib.analysis.summary import LIMITS, Held, Parts, is_error
+from calib.analysis.summary import LIMITS, Held, Parts, is_error, shown_methods
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import (
     Answer,
@@ -32,7 +32,7 @@ from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
-from calib.reports.contents.structure import Contents, shown_methods
+from calib.reports.contents.structure import Contents
 from calib.reports.render import appendix, judged, slices_periods_decisions
 from calib.text import (
     CROSSED,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from calib.analysis.decisions import Certificate, Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import (
     Beside,
@@ -18,12 +17,12 @@ from calib.blocks.kinds import (
     Value,
     row,
 )
+from calib.blocks.slices import slices as slice_blocks
 from calib.figures.certified_error import NAMES, table_head, table_row
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
-from calib.figures.slices import slice_chart
 from calib.numerics.intervals import Estimate
-from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
+from calib.reports.contents.structure import Contents, DecisionPart
 from calib.text import (
     between_percents,
     count,
@@ -32,17 +31,11 @@ from calib.text import (
     number,
     p_value,
     percent,
-    points,
     score_percent,
     signed,
     significant,
 )
-from calib.words import slices as wording
-from calib.words.slices import (
-    MAX_IN_ORDER,
-    in_reading_order,
-    slice_names,
-)
+from calib.words.overview import why_shown
 
 # Longer tables are cut in print; the CSV file has all rows.
 MAX_PRINTED_ROWS = 40
@@ -51,82 +44,24 @@ MAX_PRINTED_ROWS = 40
 def slices(report: Contents) -> Section | None:
     if report.parts is None or not report.parts.slices:
         return None
-    at = level(report.parts.slices[0].gaps["uncalibrated"].confidence_level)
-    text = (
-        "Observed rate minus mean score per slice, in points: above zero the scores are too low, "
-        "below zero too high. A row of a chart is shaded, and a row of a table marked, if the "
-        "verdict's tests find that the slice is miscalibrated. Slices with fewer than 30 rows are "
-        "grey and not tested. A slice without a difference can be miscalibrated too: slope and KS "
-        f"calibration error say more. Tables have {at} intervals and p after Holm's correction for "
-        "the number of slices."
-    )
-    blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
-    for part in report.parts.slices:
-        blocks.append(Paragraph(_slices_found(report, part)))
-        advised = report.analysis.recommendation.method
-        drawn = slice_chart(part.gaps, part.tests, recommended=advised)
-        blocks += [Drawing(drawn), _slice_table(report, part)]
-    return Section("Slices", tuple(blocks))
+    made = [
+        slice_blocks(
+            report.analysis,
+            part.gaps,
+            part.tests,
+            n_left_out=part.n_left_out,
+            n_merged=part.n_merged,
+            explained=number == 0,
+        )
+        for number, part in enumerate(report.parts.slices)
+    ]
+    return Section("Slices", tuple(block for blocks in made for block in blocks))
 
 
 def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
     """Why a calibrator is shown that is not recommended."""
     reasons = [why_shown(report.analysis, key) for key in shown]
     return tuple(Paragraph(reason) for reason in reasons if reason)
-
-
-def _slices_found(report: Contents, part: SlicePart) -> str:
-    lines = [
-        f"{report.analysis.methods[key].label}: {wording.heading(tests, part.columns)}. "
-        f"{wording.sentence(tests, part.gaps[key])}".strip()
-        for key, tests in part.tests.items()
-    ]
-    return f"By {' and '.join(part.columns)}. {' '.join(lines)}"
-
-
-def _slice_table(report: Contents, part: SlicePart) -> Table:
-    first, tests = part.gaps["uncalibrated"], part.tests["uncalibrated"]
-    order = in_reading_order(tests, MAX_PRINTED_ROWS).tolist()
-    names, marked = slice_names(part.columns, first.names), tests.significant(SIGNIFICANCE)
-    others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
-    head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
-    head += [f"After {report.analysis.methods[key].short_label}" for key in others]
-    head += [f"Slope and KS, {report.analysis.methods[key].short_label}" for key in part.tests]
-    rows = tuple(
-        row(
-            Value(names[i], marked=bool(marked[i])),
-            count(first.rows[i]),
-            percent(first.mean_score[i]),
-            percent(first.observed[i]),
-            *(_gap(gaps, i) for gaps in (first, *others.values())),
-            *(_tested(tests, i) for tests in part.tests.values()),
-        )
-        for i in order
-    )
-    return Table(_slice_caption(part, first, len(order)), tuple(head), rows)
-
-
-def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
-    by_evidence = ", strongest evidence first" if len(gaps) > MAX_IN_ORDER else ""
-    caption = f"By {' and '.join(part.columns)}{by_evidence}."
-    n_slices = len(gaps) + part.n_left_out
-    if n_shown < n_slices:
-        caption += f" The first {n_shown} of {n_slices:,} slices."
-    if part.n_merged:
-        caption += (
-            f" {part.n_merged:,} slices are merged into one, so that no slice shows fewer than ten "
-            "rows."
-        )
-    return caption
-
-
-def _gap(gaps: SliceGaps, i: int) -> Value:
-    return Value(points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}")
-
-
-def _tested(tests: SliceTests, i: int) -> Value:
-    judged = _result_of_test(tests.few[i], tests.p_adjusted[i])
-    return Value(number(tests.slope[i], 2), f"KS {percent(tests.ks[i])}\n{judged}")
 
 
 def _result_of_test(few: bool, p_adjusted: float) -> str:

@@ -11,18 +11,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import Analysis
+from calib.analysis.summary import shown_methods as shown_at_first
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.data.base import Data
 from calib.data.views import check_view
 from calib.figures.axes import AxisKind
 from calib.loading.examples import EXAMPLES
-from calib.reports.contents.structure import shown_methods as shown_at_first
-from calib.reports.contents.structure import why_shown as why
 from calib.text import plain
 from calib.ui.layout.words import named_folds
 from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
 from calib.ui.session.session import Session
+from calib.words.overview import why_shown as why
 
 T = TypeVar("T")
 NOTHING = object()  # A widget may have any value, also None.

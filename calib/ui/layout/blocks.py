@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib.blocks.kinds import (
+    Annotated,
     Attachment,
     Beside,
     Block,
@@ -12,49 +16,97 @@ from calib.blocks.kinds import (
     Code,
     Drawing,
     Facts,
+    Fold,
+    Heading,
+    Note,
     Paragraph,
     Table,
+    Tabs,
+    Text,
 )
 from calib.text import plain
 from calib.ui.controls.widgets import download
-from calib.ui.layout import charts, tables
+from calib.ui.layout import charts, frame, tables
 
 
-def show(block: Block, key: str) -> None:
-    """Show a block; `key` is part of the keys of its elements."""
+def show_all(blocks: Iterable[Block]) -> None:
+    """Show blocks of a page, whose charts and tables have names."""
+    for block in blocks:
+        show(block)
+
+
+def show(block: Block, key: str = "") -> None:
+    """Show a block. In a report, `key` is part of the keys of its elements."""
     match block:
-        case Paragraph():
-            with st.container(key=f"text_{key}"):
-                st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
-        case Bullets():
-            with st.container(key=f"list_{key}"):
-                st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
-        case Facts():
-            with st.container(key=f"facts_{key}"):
-                st.html(block.html())
         case Table():
-            _show_table(block, key)
+            _show_table(block, key or block.name.lower())
+        case Tabs():
+            tabs = st.tabs(list(map(plain, block.tables)))
+            for number, (tab, table) in enumerate(zip(tabs, block.on_tabs(), strict=True)):
+                with tab:
+                    _show_table(table, f"{key or block.name.lower()}_{number}")
+        case Drawing():
+            widths = charts.ROWS_WIDTHS if block.has_rows else ()
+            name = f"report_{key}" if key else block.name
+            charts.chart(block.chart, f"chart_{name}", widths=widths)
+        case Beside():
+            for number, place in enumerate(st.columns(len(block.drawings))):
+                with place:
+                    show(block.drawings[number], key and f"{key}_{number}")
+        case Annotated():
+            left, right = st.columns([3, 2], gap="large")
+            with left:
+                show(block.drawing, key)
+            with right:
+                for number, note in enumerate(block.notes):
+                    show(note, key and f"{key}_{number}")
+        case _:
+            _show_text(block, key)
+
+
+def _show_text(block: Text, key: str) -> None:
+    match block:
+        case Heading():
+            st.markdown(f"### {plain(block.text)}")
+        case Paragraph():
+            about = f"**{plain(block.about)}**: " if block.about else ""
+            text = f"**{plain(block.text)}**" if block.lead else f"{about}{plain(block.text)}"
+            with _place("text", key):
+                st.markdown(text)
+        case Note():
+            (st.warning if block.warning else st.caption)(plain(block.text))
+        case Fold() if not key:
+            frame.reading(_markdown(block.items), block.about)
+        case Bullets() | Fold():
+            with _place("list", key):
+                st.markdown(_markdown(block.items))
+        case Facts():
+            with _place("facts", key):
+                st.html(block.html())
         case Code():
-            with st.container(key=f"code_{key}"):
+            with _place("code", key):
                 st.code(block.text, language=None)
         case Attachment():
             label = f"Download {plain(block.name)}"
             download(label, block.content, block.name, f"file_{key}", mime="application/json")
-        case Beside():
-            for number, place in enumerate(st.columns(len(block.drawings))):
-                with place:
-                    show(block.drawings[number], f"{key}_{number}")
-        case Drawing():
-            charts.chart(block.chart, f"chart_report_{key}")
+
+
+def _place(kind: str, key: str) -> DeltaGenerator:
+    return st.container(key=f"{kind}_{key}" if key else None)
+
+
+def _markdown(items: Iterable[str]) -> str:
+    return "\n".join(f"- {plain(item)}" for item in items)
 
 
 def _show_table(block: Table, key: str) -> None:
-    st.caption(plain(block.caption))
-    if any(value.detail for row in block.rows for value in row):
+    if block.caption:
+        st.caption(plain(block.caption))
+    if block.name or any(value.detail for row in block.rows for value in row):
         tables.lines_table(
-            f"report_{key}",
-            block.caption,
-            [(name, "") for name in block.head],
+            f"lines_{key}",
+            block.name or block.caption,
+            [(name, block.meanings.get(name, "")) for name in block.head],
             [
                 tables.Line(
                     [(value.text, *value.detail.splitlines()) for value in row],

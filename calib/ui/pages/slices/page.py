@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis import Analysis, MethodResult
-from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
-from calib.analysis.verdict import SIGNIFICANCE, adjusted
+from calib.analysis.slices import SlicedRows, SliceTests
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.blocks import slices as slice_blocks
 from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.slices import slice_chart
 from calib.numerics.intervals import Estimate
 from calib.text import (
-    count,
     interval,
     level,
     number,
@@ -28,13 +25,11 @@ from calib.text import (
     percent,
     plain,
     plural,
-    points,
-    score_percent,
     signed,
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, notes, tables
+from calib.ui.layout import blocks, charts, frame, notes, tables
 from calib.ui.layout.tables import Line
 from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
@@ -43,12 +38,7 @@ from calib.ui.session.session import Session
 from calib.words import periods as periods_wording
 from calib.words import slices as wording
 from calib.words.measures import KS
-from calib.words.slices import (
-    MAX_IN_ORDER,
-    in_reading_order,
-    slice_names,
-    widest_rate,
-)
+from calib.words.slices import slice_names
 
 Namer = Callable[[int], str]
 HOW_TO_CROSS = (
@@ -59,36 +49,15 @@ MAX_OVERLAID = 6
 # A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
 MAX_LISTED = 500
-RATE_LABELS = {
-    "false_positive": "False-positive rate",
-    "false_negative": "False-negative rate",
-}
 TOO_FEW = f"< {FEW_ROWS} rows"
 NO_COLUMNS = (
     "Open **More columns and conversions** on the Data page, and choose columns under **Slice by** "
     "and **Time**."
 )
-READING = f"""
-- Right of zero the scores of a slice are too low, left of zero too high. **Shaded** slices are
-  miscalibrated with a method that is drawn.
-- **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
-- A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
-  right mean.
-"""
-TESTED = (
-    "The smallest p-value of the tests of the verdict in the slice, after Holm's correction for "
-    "the tests and for the slices."
-)
-MARKED = f"Marked: evidence of miscalibration, p < {SIGNIFICANCE:g} in the last column."
-REVEALS_OUTCOME = (
-    "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
-    "been recorded after the outcome; in that case it says nothing about the scores."
-)
 SLICE_CALIBRATOR_READING = (
     "Both are evaluated on held-out rows. Add slice-specific calibrators only where needed: they "
     "are fitted on fewer rows."
 )
-RATES_NOTE = "Both rates also depend on the base rate of the slice."
 ONLY_DATES = "It is the only column of dates; **Time column** above can take another, or none."
 SHADED = "Shaded in the upper panels: the periods that differ from the others."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
@@ -162,10 +131,11 @@ def body(
     with st.spinner("Computing slices"):
         gaps = results.gaps(session, cut, shown)
         tests = results.slice_tests_of(session, cut, shown)
-    forest(gaps, tests, model.analysis)
     at = session.settings.confidence_level
     total = {m: session.memo(results.gap_of_all, cut.held_out, m, at) for m in shown}
-    slices_table(gaps, total, tests, model.analysis)
+    most = slice_blocks.MAX_LISTED
+    _, *made = session.memo(slice_blocks.slices, model.analysis, gaps, tests, total, most=most)
+    blocks.show_all(made)
     label_of = namer(first, columns)
     left, right = st.columns(2, gap="large")
     with left:
@@ -227,144 +197,16 @@ def time_control(session: Session, rows: Data) -> str:
     return chosen
 
 
-def forest(
-    gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests], analysis: Analysis
-) -> None:
-    first = gaps["uncalibrated"]
-    mixed = (first.positives > 0) & (first.positives < first.rows)
-    # A slice of one row has one outcome in any column.
-    if len(first) > 1 and not mixed.any() and not first.few.all():
-        st.warning(REVEALS_OUTCOME)
-    picture, sentences = st.columns([3, 2], gap="large")
-    with picture:
-        advised = analysis.recommendation.method
-        drawn = charts.kept(slice_chart, gaps, tests, recommended=advised)
-        charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
-        if len(first) > MAX_IN_ORDER:
-            st.caption(
-                f"The {MAX_IN_ORDER} slices with the largest gaps for their size, of "
-                f"{len(first):,}. The table below lists more."
-            )
-    with sentences:
-        for key, test in tests.items():
-            if judged := _judged(key, test, gaps[key]):
-                st.markdown(f"**{method_label(key)}**: {plain(judged)}")
-        widgets.why_shown(analysis, tuple(tests))
-        frame.reading(READING)
-
-
-def _judged(key: str, tests: SliceTests, gaps: SliceGaps) -> str:
-    """The heading says how many slices of the uncalibrated scores show evidence."""
-    if key == "uncalibrated":
-        return wording.sentence(tests, gaps)
-    return f"{wording.heading(tests, gaps.columns)}. {wording.sentence(tests, gaps)}".strip()
-
-
-def slices_table(
-    gaps: Mapping[str, SliceGaps],
-    of_all: Mapping[str, SliceGaps],
-    tests: Mapping[str, SliceTests],
-    analysis: Analysis,
-) -> None:
-    first = tests["uncalibrated"]
-    at = level(first.confidence_level)
-    head = [
-        ("Slice", ""),
-        ("Predicted", "Mean score."),
-        ("Observed", "Share of positive rows."),
-        ("Difference (points)", f"Observed minus predicted, with its {at} interval."),
-        ("Slope", f"1 is calibrated. With its {at} interval."),
-        (KS, "Largest cumulative gap up to any score."),
-        ("Calibration, p (Holm)", TESTED),
-    ]
-    shown = in_reading_order(first, MAX_LISTED).tolist()
-    names = slice_names(gaps["uncalibrated"].columns, first.names)
-    lines = {
-        key: [
-            _line_of_all(of_all[key], analysis.methods[key]),
-            *(_slice_line(names[i], gaps[key], test, i, marked=bool(marked[i])) for i in shown),
-        ]
-        for key, test in tests.items()
-        for marked in [test.significant(SIGNIFICANCE)]
-    }
-    tables.by_method("slices", "Slices", head, lines)
-    if any(test.significant(SIGNIFICANCE).any() for test in tests.values()):
-        st.caption(MARKED)
-    if len(first) > MAX_LISTED:
-        st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
-
-
-def _line_of_all(gaps: SliceGaps, method: MethodResult) -> Line:
-    slope, p_values = method.metrics["slope"], adjusted(method.all_tests).values()
-    p = min((p for p in p_values if not math.isnan(p)), default=math.nan)
-    tested = (percent(method.ks.statistic),), (p_value(p),)
-    return Line([*_gap_cells("All rows", gaps, 0), _estimate(slope), *tested])
-
-
-def _slice_line(name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, marked: bool) -> Line:
-    slope = _line_number(tests, "slope", i)
-    calibration = TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])
-    return Line(
-        [*_gap_cells(name, gaps, i), slope, (percent(tests.ks[i]),), (calibration,)], marked=marked
-    )
-
-
-def _gap_cells(name: str, gaps: SliceGaps, i: int) -> list[tuple[str, ...]]:
-    return [
-        (name, plural(gaps.rows[i], "row")),
-        (percent(gaps.mean_score[i]),),
-        (percent(gaps.observed[i]), f"{count(gaps.positives[i])} positive"),
-        (points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}"),
-    ]
-
-
 def error_rates(
     session: Session, model: state.Model, cut: SlicedRows, shown: tuple[str, ...]
 ) -> None:
-    columns = cut.slicing.columns
     decided = results.decisions(session, model.analysis)
     rates = results.error_rates(session, cut, decided, shown)
-    st.markdown(f"### {rates_title(decided)}")
-    for key, (of_slices, _) in rates.items():
-        st.markdown(f"**{method_label(key)}**: {plain(widest_rate(of_slices, columns))}")
-    rates_table(rates, columns)
+    columns = cut.slicing.columns
+    blocks.show_all(slice_blocks.error_rates(model.analysis, decided, rates, columns))
     with st.container(key="to_decisions"):
         there = "Change the threshold on Decisions"
         st.page_link("pages/decisions.py", label=there, query_params=session.link())
-
-
-def rates_table(
-    by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], columns: tuple[str, ...]
-) -> None:
-    head = [
-        ("Slice", ""),
-        *((label, RATES_NOTE) for label in RATE_LABELS.values()),
-        ("Flagged", ""),
-    ]
-    lines = {}
-    for key, (of_slices, of_all) in by_method.items():
-        names = slice_names(columns, of_slices.names[:MAX_LISTED])
-        lines[key] = [_rates_line("All rows", of_all, 0)]
-        lines[key] += [_rates_line(name, of_slices, i) for i, name in enumerate(names)]
-    tables.by_method("rates", "Error rates", head, lines)
-    n = len(by_method["uncalibrated"][0].names)
-    listed = f" The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else ""
-    st.caption(f"{RATES_NOTE}{listed}")
-
-
-def _rates_line(name: str, rates: SliceErrorRates, i: int) -> Line:
-    cells: list[tuple[str, ...]] = [(name, plural(rates.rows[i], "row"))]
-    for rate in RATE_LABELS:
-        value, low, high = (getattr(rates, f"{rate}{end}")[i] for end in ("", "_low", "_high"))
-        spread = f"{percent(low)} to {percent(high)}"
-        cells.append(("–",) if math.isnan(value) else (percent(value), spread))
-    return Line([*cells, (percent(rates.flagged[i]),)])
-
-
-def rates_title(decided: DecisionTable) -> str:
-    if decided.costs.capacity is None:
-        return f"Error rates at a threshold of {score_percent(decided.costs.threshold)}"
-    return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
 
 
 def slice_calibrator(
