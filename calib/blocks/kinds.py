@@ -152,6 +152,14 @@ class Value:
         return f"{text} ({in_markdown(self.detail_in_one_line)})" if self.detail else text
 
 
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A button of a row. A page gets its `value` when it is pressed; paper has no buttons."""
+
+    value: str
+    label: str
+
+
 def row(*cells: str | Value) -> tuple[Value, ...]:
     """A row of a table, of texts and of values with details."""
     return tuple(cell if isinstance(cell, Value) else Value(cell) for cell in cells)
@@ -161,8 +169,8 @@ def row(*cells: str | Value) -> tuple[Value, ...]:
 class Table:
     """A table; its first `n_text` columns hold text and the others numbers.
 
-    `meanings` are of columns, as tooltips. On a page the table's element and its CSV file have this
-    `name`.
+    `meanings` are of columns, as tooltips, and `actions` of rows. On a page the table's element and
+    its CSV file have this `name`.
     """
 
     caption: str
@@ -171,6 +179,7 @@ class Table:
     n_text: int = 1
     meanings: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    actions: tuple[Action, ...] = ()
 
     def html(self) -> str:
         kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]

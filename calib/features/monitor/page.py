@@ -345,7 +345,7 @@ def ranges_table(result: Monitored, of: str) -> None:
         Line([(span(row.low, row.high),), *counts(row)], marked=bool(row.outside))
         for row in table.itertuples()
     ]
-    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_periods_ranges"
+    key = "lines_periods_ranges"
     tables.lines_table(key, "Score ranges", [("Scores", ""), *COUNTS], lines, exact=table)
 
 
@@ -375,7 +375,7 @@ def slices_table(result: Monitored, column: str) -> None:
         )
         for row in result.slices.itertuples()
     ]
-    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_slices_monitor"
+    key = "lines_slices_monitor"
     tables.lines_table(key, "Slices", head, lines, n_text=2, exact=result.slices)
 
 
@@ -384,7 +384,7 @@ def periods_table(result: Monitored, of: str) -> None:
     lines = [
         Line([(row.period,), *counts(row)], marked=bool(row.outside)) for row in table.itertuples()
     ]
-    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_periods_monitor"
+    key = "lines_periods_monitor"
     tables.lines_table(
         key, f"Periods{slice_suffix(of)}", [("Period", ""), *COUNTS], lines, exact=table
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from calib.analysis.decisions import Certificate, Decision, DecisionTable
-from calib.analysis.periods import PeriodTable
-from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import (
     Beside,
     Block,
@@ -17,28 +15,22 @@ from calib.blocks.kinds import (
     Value,
     row,
 )
+from calib.blocks.periods import MAX_PRINTED
+from calib.blocks.periods import periods as period_blocks
 from calib.blocks.slices import slices as slice_blocks
 from calib.figures.certified_error import NAMES, table_head, table_row
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.periods import period_chart
-from calib.numerics.intervals import Estimate
 from calib.reports.contents.structure import Contents, DecisionPart
 from calib.text import (
-    between_percents,
     count,
     interval,
     level,
     number,
-    p_value,
-    percent,
     score_percent,
     signed,
     significant,
 )
 from calib.words.overview import why_shown
-
-# Longer tables are cut in print; the CSV file has all rows.
-MAX_PRINTED_ROWS = 40
 
 
 def slices(report: Contents) -> Section | None:
@@ -64,60 +56,12 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
     return tuple(Paragraph(reason) for reason in reasons if reason)
 
 
-def _result_of_test(few: bool, p_adjusted: float) -> str:
-    return "not tested" if few else p_value(p_adjusted)
-
-
 def periods(report: Contents) -> Section | None:
     part = report.parts.periods if report.parts else None
     if part is None:
         return None
-    text = (
-        "Each period is tested separately. A slope of 1 and an intercept of 0 mean calibrated. "
-        f"The panel of the KS calibration error is shaded where p < {SIGNIFICANCE:g} after Holm's "
-        "correction."
-    )
-    return Section(
-        "Over time",
-        (
-            Paragraph(text),
-            Drawing(period_chart(part.tables, recommended=report.analysis.recommendation.method)),
-            _period_table(report, part.column, part.tables),
-        ),
-    )
-
-
-def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTable]) -> Table:
-    first = tables["uncalibrated"]
-    head = ["Period", "Rows", "Mean score", "Observed", "Slope"]
-    head += [f"KS, {report.analysis.methods[key].short_label}" for key in tables]
-    last = range(max(0, len(first) - MAX_PRINTED_ROWS), len(first))
-    rows = tuple(_period(first, tables, i) for i in last)
-    caption = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
-    if len(last) < len(first):
-        caption += f" The last {len(last)} of {len(first)} periods."
-    if first.n_missing:
-        caption += (
-            f" {first.n_missing:,} rows are left out: they have no time, or their period has too "
-            "few rows."
-        )
-    return Table(caption, tuple(head), rows)
-
-
-def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tuple[Value, ...]:
-    rate = Estimate(first.base_rate[i], first.base_rate_low[i], first.base_rate_high[i])
-    slope = Estimate(first.slope[i], first.slope_low[i], first.slope_high[i])
-    return row(
-        first.names[i],
-        count(first.rows[i]),
-        percent(first.mean_score[i]),
-        Value(percent(rate.value), between_percents(rate.low, rate.high)),
-        Value(number(slope.value, 2), interval(slope, 2)),
-        *(
-            Value(percent(table.ks[i]), _result_of_test(table.few[i], table.ks_p_adjusted[i]))
-            for table in tables.values()
-        ),
-    )
+    made = period_blocks(report.analysis, part.column, part.tables, most=MAX_PRINTED)
+    return Section("Over time", made)
 
 
 def decisions(report: Contents) -> Section | None:

@@ -29,22 +29,28 @@ from calib.ui.controls.widgets import download
 from calib.ui.layout import charts, frame, tables
 
 
-def show_all(blocks: Iterable[Block]) -> None:
-    """Show blocks of a page, whose charts and tables have names."""
-    for block in blocks:
-        show(block)
+def show_all(blocks: Iterable[Block]) -> str:
+    """Show blocks of a page, whose charts and tables have names.
+
+    Returns the value of the action that was pressed, or "".
+    """
+    return "".join([show(block) for block in blocks])
 
 
-def show(block: Block, key: str = "") -> None:
-    """Show a block. In a report, `key` is part of the keys of its elements."""
+def show(block: Block, key: str = "") -> str:
+    """Show a block; returns the value of the action that was pressed, or "".
+
+    In a report, `key` is part of the keys of its elements.
+    """
+    pressed = ""
     match block:
         case Table():
-            _show_table(block, key or block.name.lower())
+            pressed = _show_table(block, key or block.name.lower())
         case Tabs():
             tabs = st.tabs(list(map(plain, block.tables)))
             for number, (tab, table) in enumerate(zip(tabs, block.on_tabs(), strict=True)):
                 with tab:
-                    _show_table(table, f"{key or block.name.lower()}_{number}")
+                    pressed += _show_table(table, f"{key or block.name.lower()}_{number}")
         case Drawing():
             widths = charts.ROWS_WIDTHS if block.has_rows else ()
             name = f"report_{key}" if key else block.name
@@ -62,6 +68,7 @@ def show(block: Block, key: str = "") -> None:
                     show(note, key and f"{key}_{number}")
         case _:
             _show_text(block, key)
+    return pressed
 
 
 def _show_text(block: Text, key: str) -> None:
@@ -99,24 +106,11 @@ def _markdown(items: Iterable[str]) -> str:
     return "\n".join(f"- {plain(item)}" for item in items)
 
 
-def _show_table(block: Table, key: str) -> None:
+def _show_table(block: Table, key: str) -> str:
     if block.caption:
         st.caption(plain(block.caption))
     if block.name or any(value.detail for row in block.rows for value in row):
-        tables.lines_table(
-            f"lines_{key}",
-            block.name or block.caption,
-            [(name, block.meanings.get(name, "")) for name in block.head],
-            [
-                tables.Line(
-                    [(value.text, *value.detail.splitlines()) for value in row],
-                    marked=any(value.marked for value in row),
-                )
-                for row in block.rows
-            ],
-            n_text=block.n_text,
-        )
-        return
+        return tables.block_table(block, key) or ""
     texts = [[value.text for value in row] for row in block.rows]
     rows = [dict(zip(block.head, row, strict=True)) for row in texts]
     if block.n_text == len(block.head):
@@ -131,3 +125,4 @@ def _show_table(block: Table, key: str) -> None:
     else:
         st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
     tables.with_buttons(f"table_{key}", block.caption, [block.head, *texts])
+    return ""

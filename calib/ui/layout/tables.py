@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
+from calib.blocks.kinds import Table
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
@@ -48,8 +50,6 @@ BUTTONS = (
     "<p class=table-buttons><button type=button name=copy>Copy</button>"
     "<button type=button name=csv>CSV</button></p>"
 )
-# A longer table scrolls.
-MAX_TABLE_LINES = 12
 
 
 def whole_numbers(label: str | None = None, **options: Any) -> Any:
@@ -248,22 +248,19 @@ def _text(i: int, n_text: int) -> str:
     return " class=text" if 0 < i < n_text else ""
 
 
-def by_method(
-    name: str, about: str, head: Sequence[tuple[str, str]], lines: Mapping[str, Sequence[Line]]
-) -> str | None:
-    """One table per method in tabs, because side by side they would be too wide.
-
-    Returns the row whose button was pressed.
-    """
-    pressed = None
-    places = st.tabs([method_label(key) for key in lines])
-    for (key, lines_of_method), place in zip(lines.items(), places, strict=True):
-        n = min(MAX_TABLE_LINES, len(lines_of_method))
-        with place:
-            title = f"{about}, {method_label(key)}"
-            of_method = lines_table(f"lines_{n}_{name}_{key}", title, head, lines_of_method)
-        pressed = of_method or pressed
-    return pressed
+def block_table(block: Table, key: str) -> str | None:
+    """Draw a table of a page or a report; returns the value of the action that was pressed."""
+    head = [(name, block.meanings.get(name, "")) for name in block.head]
+    lines = [
+        Line(
+            [(value.text, *value.detail.splitlines()) for value in row],
+            marked=any(value.marked for value in row),
+            button=action.value if action else "",
+            button_label=action.label if action else "",
+        )
+        for row, action in zip_longest(block.rows, block.actions)
+    ]
+    return lines_table(f"lines_{key}", block.name or block.caption, head, lines, block.n_text)
 
 
 def column_help(column: Column) -> str:

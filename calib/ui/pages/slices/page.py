@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SlicedRows, SliceTests
-from calib.analysis.verdict import SIGNIFICANCE
+from calib.blocks import periods as period_blocks
 from calib.blocks import slices as slice_blocks
-from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
-from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
-from calib.numerics.intervals import Estimate
 from calib.text import (
     interval,
     level,
     number,
-    p_value,
-    percent,
     plain,
-    plural,
     signed,
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import blocks, charts, frame, notes, tables
-from calib.ui.layout.tables import Line
+from calib.ui.layout import blocks, charts, frame, notes
 from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
-from calib.words import periods as periods_wording
 from calib.words import slices as wording
-from calib.words.measures import KS
 from calib.words.slices import slice_names
 
 Namer = Callable[[int], str]
@@ -49,7 +38,6 @@ MAX_OVERLAID = 6
 # A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
 MAX_LISTED = 500
-TOO_FEW = f"< {FEW_ROWS} rows"
 NO_COLUMNS = (
     "Open **More columns and conversions** on the Data page, and choose columns under **Slice by** "
     "and **Time**."
@@ -58,18 +46,8 @@ SLICE_CALIBRATOR_READING = (
     "Both are evaluated on held-out rows. Add slice-specific calibrators only where needed: they "
     "are fitted on fewer rows."
 )
-ONLY_DATES = "It is the only column of dates; **Time column** above can take another, or none."
-SHADED = "Shaded in the upper panels: the periods that differ from the others."
+ONLY_DATES = "{} is the only column of dates; **Time column** above can take another, or none."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
-UNIT_WORDS = {
-    "value": "one per value",
-    "range": "ranges with about equal counts",
-    "day": "one per day",
-    "week": "one per week, from Monday",
-    "month": "one per month",
-    "quarter": "one per quarter",
-    "year": "one per year",
-}
 
 
 def page() -> None:
@@ -262,60 +240,7 @@ def show_periods(
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    first = periods["uncalibrated"]
-    st.markdown(f"### {plain(periods_wording.heading(first))}")
-    for key, change in changes.items():
-        sentence = plain(periods_wording.sentence(change, first.unit))
-        st.markdown(sentence if len(changes) == 1 else f"**{method_label(key)}**: {sentence}")
-    recommended = model.analysis.recommendation.method
-    drawn = charts.kept(period_chart, periods, changes["uncalibrated"], recommended=recommended)
-    charts.chart(drawn, "chart_periods")
-    parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
+    made = period_blocks.periods
+    blocks.show_all(session.memo(made, model.analysis, column, periods, changes))
     if session[choices.TIME] is None and column != model.rows.time_name:
-        parts.append(ONLY_DATES)
-    if changes["uncalibrated"].significant(SIGNIFICANCE):
-        parts.append(SHADED)
-    if first.n_missing:
-        parts.append(f"{plural(first.n_missing, 'row')} without a time are not used.")
-    st.caption(" ".join(parts))
-    head = [
-        ("Period", ""),
-        ("Predicted", "Mean score."),
-        ("Observed", f"With its {level(first.confidence_level)} interval."),
-        ("Slope", "1 is calibrated."),
-        ("Intercept", "0 is calibrated."),
-        (KS, "Largest cumulative gap up to any score."),
-        ("KS, p (Holm)", "After the correction for the number of periods."),
-    ]
-    lines = {key: [_period(table, i) for i in range(len(table))] for key, table in periods.items()}
-    tables.by_method("periods", "Periods", head, lines)
-
-
-def _period(table: PeriodTable, i: int) -> Line:
-    return Line(
-        [
-            (table.names[i], plural(table.rows[i], "row")),
-            (percent(table.mean_score[i]),),
-            (
-                percent(table.base_rate[i]),
-                f"{percent(table.base_rate_low[i])} to {percent(table.base_rate_high[i])}",
-            ),
-            _line_number(table, "slope", i),
-            _line_number(table, "intercept", i),
-            (percent(table.ks[i]),),
-            (TOO_FEW if table.few[i] else p_value(table.p_adjusted[i]),),
-        ],
-        marked=bool(table.significant(SIGNIFICANCE)[i]),
-    )
-
-
-def _line_number(table: SliceTests | PeriodTable, name: str, i: int) -> tuple[str, ...]:
-    """Slope or intercept of a group, with its interval."""
-    value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
-    return _estimate(Estimate(value, low, high))
-
-
-def _estimate(estimate: Estimate) -> tuple[str, ...]:
-    if math.isnan(estimate.value):
-        return ("not estimable",)
-    return (number(estimate.value, 2), interval(estimate, 2))
+        st.caption(ONLY_DATES.format(plain(column)))

@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.slices import Segments
+from calib.blocks.kinds import Action, Table, Tabs, Value, row
 from calib.data.slicing import crossed_name
 from calib.text import interval, level, number, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
-from calib.ui.layout import tables
-from calib.ui.layout.tables import Line
+from calib.ui.layout import blocks
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -61,8 +61,8 @@ def section(session: Session, model: state.Model, shown: tuple[str, ...]) -> Non
     confirmed = {key: one for key, one in segments.items() if len(one)}
     # A browser can send any text as the row whose button was pressed.
     rows = {f"{key} {i}": (one, i) for key, one in confirmed.items() for i in range(len(one))}
-    if confirmed and (pressed := _table(confirmed)) in rows:
-        _add(session, model, *rows[str(pressed)])
+    if confirmed and (pressed := blocks.show(_tables(confirmed))) in rows:
+        _add(session, model, *rows[pressed])
     _notes(segments[first])
 
 
@@ -89,38 +89,42 @@ def _searched(
     return segments
 
 
-def _table(segments: Mapping[str, Segments]) -> str | None:
-    """One table per method; returns the method and the position whose button was pressed."""
+def _tables(segments: Mapping[str, Segments]) -> Tabs:
+    """A table per method, whose actions are the method and the position of a segment."""
     at = level(next(iter(segments.values())).confidence_level)
-    head = [
-        ("Segment", ""),
-        ("Predicted", "Mean score."),
-        ("Observed", "Share of positive rows."),
-        ("Difference (points)", "Observed minus predicted."),
-        ("Kuiper error", "Largest gap over any interval of scores."),
-        ("p (Holm)", "Kuiper test, after the correction for the segments that were tested."),
-        ("Log loss saved", SAVED.format(at)),
-    ]
-    lines = {
-        key: [_line(one, i, f"{key} {i}") for i in range(len(one))] for key, one in segments.items()
+    meanings = {
+        "Predicted": "Mean score.",
+        "Observed": "Share of positive rows.",
+        "Difference (points)": "Observed minus predicted.",
+        "Kuiper error": "Largest gap over any interval of scores.",
+        "p (Holm)": "Kuiper test, after the correction for the segments that were tested.",
+        "Log loss saved": SAVED.format(at),
     }
-    return tables.by_method("segments", "Segments", head, lines)
+    tables = {
+        method_label(key): Table(
+            "",
+            ("Segment", *meanings),
+            tuple(_row(one, i) for i in range(len(one))),
+            meanings=meanings,
+            actions=tuple(Action(f"{key} {i}", ADD) for i in range(len(one))),
+        )
+        for key, one in segments.items()
+    }
+    return Tabs("Segments", tables)
 
 
-def _line(of: Segments, i: int, button_value: str) -> Line:
+def _row(of: Segments, i: int) -> tuple[Value, ...]:
     saved = of.saved_estimate(i)
-    cells: list[tuple[str, ...]] = [
-        (of.names[i], plural(of.rows[i], "row")),
-        (percent(of.mean_score[i]),),
-        (percent(of.observed[i]), f"{of.rows_confirming[i]:,} rows"),
-        (points(of.gap[i]),),
-        (percent(of.kuiper[i]),),
-        (p_value(of.p_adjusted[i]),),
-        (number(saved.value), interval(saved, 3), f"{number(of.saved_in_all[i])} in all rows"),
-    ]
-    if of.one_class[i]:
-        cells[-1] = ("–", "one class only")
-    return Line(cells, button=button_value, button_label=ADD)
+    details = f"{interval(saved, 3)}\n{number(of.saved_in_all[i])} in all rows"
+    return row(
+        Value(of.names[i], plural(of.rows[i], "row")),
+        percent(of.mean_score[i]),
+        Value(percent(of.observed[i]), f"{of.rows_confirming[i]:,} rows"),
+        points(of.gap[i]),
+        percent(of.kuiper[i]),
+        p_value(of.p_adjusted[i]),
+        Value("–", "one class only") if of.one_class[i] else Value(number(saved.value), details),
+    )
 
 
 def _add(session: Session, model: state.Model, of: Segments, i: int) -> None:
