@@ -73,10 +73,11 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Small print. A warning stands out."""
+    """Small print. A warning stands out. On a page, `help` is a tooltip."""
 
     text: str
     warning: bool = False
+    help: str = ""
 
     def html(self) -> str:
         return f'<p class="{"warning" if self.warning else "note"}">{in_html(self.text)}</p>'

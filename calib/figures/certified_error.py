@@ -10,7 +10,7 @@ from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, Line, Note, Subject, area, reference
 from calib.figures.theme import ADVISED, DOUBT, GREY, LINE_WIDTH, MethodStyle, faded
 from calib.numerics.arrays import FloatArray
-from calib.text import UNKNOWN, count, level, percent, plural, significant
+from calib.text import count, level, percent, plural, significant
 
 WIDTH, HEIGHT, LEFT = 560, 260, 58
 # The axis ends at this many times the highest allowed error, so that the crossing is seen. If
@@ -22,34 +22,6 @@ SUBJECTS = {
     "above": Subject("above", NAMES["above"], MethodStyle(ADVISED, "solid", "circle")),
     "below": Subject("below", NAMES["below"], MethodStyle(DOUBT, "solid", "square")),
 }
-
-
-def table_head(certificate: Certificate) -> dict[str, str]:
-    """Columns of a table of the sides, and what they mean."""
-    bound = f"Bound ({level(certificate.level_of_sides)})"
-    return {
-        "Rows": "",
-        "Score": "The threshold lies between two distinct scores.",
-        "Share": "Of the tested rows.",
-        "Errors": "Among these rows.",
-        bound: "Upper confidence bound of their error rate.",
-    }
-
-
-def table_row(certificate: Certificate, side: CertifiedSide) -> tuple[str, ...]:
-    """What one side decides."""
-    name = NAMES[side.side]
-    if side.threshold is None:
-        return name, UNKNOWN, percent(0.0, 0), UNKNOWN, UNKNOWN
-    sign = "≥" if side.side == "above" else "≤"
-    rate = percent(side.n_errors / side.n_rows)
-    return (
-        name,
-        f"{sign} {significant(100.0 * side.threshold, 15)}%",
-        percent(certificate.share_of(side)),
-        f"{count(side.n_errors)} of {count(side.n_rows)} ({rate})",
-        percent(side.bound),
-    )
 
 
 @chart

@@ -3,8 +3,9 @@
 import numpy as np
 
 import calib
+from calib.blocks.decisions import certified
+from calib.blocks.kinds import Table
 from calib.figures.axes import PERCENT_TICKS
-from calib.figures.certified_error import table_row
 from calib.figures.periods import period_chart
 from tests.figures.drawn import periods
 
@@ -23,7 +24,8 @@ def test_a_certificate_has_its_threshold_in_per_cent(texts):
     correct = np.random.default_rng(0).random(2000) < score
     certificate = calib.certify(calib.Predictions.from_arrays(correct, score), 0.1)
     threshold = certificate.above.threshold
-    shown = table_row(certificate, certificate.above)[1]
+    (table,) = (block for block in certified(certificate) if isinstance(block, Table))
+    shown = table.rows[0][1].text
     assert shown.startswith("≥ ")
     assert shown.endswith("%")
     assert shown[2:-1] == f"{100.0 * threshold:.15g}"

@@ -140,7 +140,7 @@ def decisions(shown: Shown) -> None:
             f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")
         ]
         assert sum(int(line[kind]) for kind in kinds) == len(shown.frame)
-        assert line["Cost per row"] == number(decision.cost.value)
+        assert line["Cost per row"].startswith(f"{number(decision.cost.value)} ")
 
 
 def judge(shown: Shown) -> None:

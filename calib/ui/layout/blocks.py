@@ -45,18 +45,18 @@ def show(block: Block, key: str = "") -> str:
     pressed = ""
     match block:
         case Table():
-            pressed = _show_table(block, key or block.name.lower())
+            pressed = _show_table(block, key or _slug(block.name))
         case Tabs():
             tabs = st.tabs(list(map(plain, block.tables)))
             for number, (tab, table) in enumerate(zip(tabs, block.on_tabs(), strict=True)):
                 with tab:
-                    pressed += _show_table(table, f"{key or block.name.lower()}_{number}")
+                    pressed += _show_table(table, f"{key or _slug(block.name)}_{number}")
         case Drawing():
             widths = charts.ROWS_WIDTHS if block.has_rows else ()
             name = f"report_{key}" if key else block.name
             charts.chart(block.chart, f"chart_{name}", widths=widths)
         case Beside():
-            for number, place in enumerate(st.columns(len(block.drawings))):
+            for number, place in enumerate(st.columns(len(block.drawings), gap="large")):
                 with place:
                     show(block.drawings[number], key and f"{key}_{number}")
         case Annotated():
@@ -80,8 +80,10 @@ def _show_text(block: Text, key: str) -> None:
             text = f"**{plain(block.text)}**" if block.lead else f"{about}{plain(block.text)}"
             with _place("text", key):
                 st.markdown(text)
+        case Note(warning=True):
+            st.warning(plain(block.text))
         case Note():
-            (st.warning if block.warning else st.caption)(plain(block.text))
+            st.caption(plain(block.text), help=plain(block.help) or None)
         case Fold() if not key:
             frame.reading(_markdown(block.items), block.about)
         case Bullets() | Fold():
@@ -104,6 +106,10 @@ def _place(kind: str, key: str) -> DeltaGenerator:
 
 def _markdown(items: Iterable[str]) -> str:
     return "\n".join(f"- {plain(item)}" for item in items)
+
+
+def _slug(name: str) -> str:
+    return name.lower().replace(" ", "_")
 
 
 def _show_table(block: Table, key: str) -> str:

@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import (
     Costs,
-    Decision,
     DecisionTable,
     ExpectedCounts,
     cost_curves,
@@ -21,23 +20,15 @@ from calib.analysis.decisions import (
     expected_counts,
     net_benefit,
 )
+from calib.blocks import decisions as decision_blocks
 from calib.figures.chart import file_name
-from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.live_decisions import decisions_data, script, style
-from calib.text import (
-    count,
-    level,
-    number,
-    score_percent,
-    with_interval,
-)
+from calib.text import level
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
-from calib.ui.layout import charts, frame, notes
-from calib.ui.layout.tables import Line, lines_table
+from calib.ui.layout import blocks, frame, notes
 from calib.ui.pages.decisions import certified
 from calib.ui.session import choices, results, state
-from calib.ui.session.choices import method_label
 from calib.ui.session.results import costs
 from calib.ui.session.session import Session
 from calib.words.decisions import (
@@ -53,33 +44,6 @@ from calib.words.decisions import (
 
 LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
-# By the rule that decides: each explains what its chart draws. The chart that follows a hand has
-# the dots of the cost chart explained beside them.
-DOTS = {
-    "costs": "Dots of the cost chart, chosen in hindsight, are optimistic and do not rank methods.",
-    "capacity": "Dots: as many rows are flagged as the capacity allows. Costs do not rank methods.",
-}
-CHARTS_READING = (
-    "A calibrator that keeps the order of the scores reaches the same decisions at another "
-    "threshold. In the decision curve, well calibrated scores are never worse than flagging all "
-    "rows or nobody, apart from chance "
-    "([Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361))."
-)
-# Meanings of the columns. The headings are short, so that all columns fit.
-HEAD = {
-    "Threshold": "Lowest score that is flagged.",
-    "Flagged": "Rows at or above the threshold.",
-    "True positives": "Positive rows that are flagged.",
-    "False positives": "False alarms: negative rows that are flagged.",
-    "False negatives": "Missed positives: positive rows that are not flagged.",
-    "True negatives": "Negative rows that are not flagged.",
-    "Cost per row": "Mean cost of the errors.",
-    "Change": "Cost minus that of the uncalibrated scores, paired by row, with its interval.",
-    "Net benefit": "True positives minus false positives weighted by the odds t / (1 − t) of the "
-    "threshold t, per row.",
-    "Lowest cost on these rows": "And its threshold. It is chosen in hindsight, so it is "
-    "optimistic.",
-}
 BANDS_SUM = "Sums of probabilities (expected clicks, defaults) should match the observed counts."
 BANDS_ROWS = "Uncalibrated scores select the rows, so that all methods have the same ones."
 
@@ -134,14 +98,15 @@ def body(
 
     certified.section(session, model)
     st.markdown("### Decisions by method")
-    table(decided, analysis.ranked, weighted=analysis.data.weighted)
+    blocks.show(session.memo(decision_blocks.table, analysis, decided))
     st.markdown("### Expected and observed positives")
     range_control(session)
     low, high = count_range(session)
     counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
     bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
-    bands_table([*bands, counts, everything], shown, at)
+    counted = [*bands, counts, everything]
+    blocks.show(decision_blocks.expected(analysis, counted, shown, level(at)))
     st.caption(BANDS_SUM, help=BANDS_ROWS)
     if follows:
         # Few people need them, so they stand below what everybody reads.
@@ -193,22 +158,9 @@ def take_cost(session: Session, answer: Mapping[str, Any]) -> None:
 def static_charts(
     session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
 ) -> None:
-    costs = decided.costs
-    advised, n_rows = analysis.recommendation.method, analysis.data.n_rows
-    cost = session.memo(cost_curves, analysis.held_out, costs)
+    cost = session.memo(cost_curves, analysis.held_out, decided.costs)
     benefit = session.memo(net_benefit, analysis.held_out)
-    threshold = costs.threshold if costs.capacity is None else None
-    left, right = st.columns(2, gap="large")
-    with left:
-        drawn = net_benefit_chart(
-            benefit, shown, threshold=threshold, n_rows=n_rows, recommended=advised
-        )
-        charts.chart(drawn, "chart_benefit")
-    with right:
-        drawn = cost_chart(cost, decided, shown, n_rows=n_rows, recommended=advised)
-        charts.chart(drawn, "chart_cost")
-    dots = DOTS["costs" if costs.capacity is None else "capacity"]
-    st.caption(dots, help=CHARTS_READING)
+    blocks.show_all(decision_blocks.curves(analysis, decided, benefit, cost, shown))
 
 
 def costs_control(session: Session) -> Costs:
@@ -249,58 +201,6 @@ def range_control(session: Session) -> None:
     least, most = ends[0].values.bounds
     look = {"label": ends[0].label, "min_value": least, "max_value": most}
     ask(ends[0].widget, key, count_range(session), change, **look)
-
-
-def table(decided: DecisionTable, ranked: Sequence[str], *, weighted: bool) -> None:
-    unused = {"Threshold"} if decided.costs.capacity is None else {"Lowest cost on these rows"}
-    head = {name: meaning for name, meaning in HEAD.items() if name not in unused}
-    rows = {key: _cells(key, decided.methods[key]) for key in ranked}
-    lines = [Line([(method_label(key),), *((rows[key][name],) for name in head)]) for key in rows]
-    key = f"lines_{len(lines)}_decisions"
-    lines_table(key, "Decisions by method", [("Method", ""), *head.items()], lines)
-    blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
-    counted = " Counts are sums of the rows' weights." if weighted else ""
-    st.caption(f"Cost per row of flagging {blind}.{counted}")
-
-
-def _cells(key: str, decision: Decision) -> dict[str, str]:
-    none = decision.hindsight > 1.0
-    place = "none flagged" if none else f"at {score_percent(decision.hindsight)}"
-    return {
-        "Threshold": score_percent(decision.threshold),
-        "Flagged": count(decision.n_flagged),
-        "True positives": count(decision.true_positives),
-        "False positives": count(decision.false_positives),
-        "False negatives": count(decision.false_negatives),
-        "True negatives": count(decision.true_negatives),
-        "Cost per row": number(decision.cost.value),
-        "Change": "–" if key == "uncalibrated" else with_interval(decision.change, sign=True),
-        "Net benefit": number(decision.net_benefit.value),
-        "Lowest cost on these rows": f"{number(decision.hindsight_cost)} {place}",
-    }
-
-
-def bands_table(
-    bands: Sequence[ExpectedCounts], shown: Sequence[str], confidence_level: float
-) -> None:
-    """The bands, then the chosen range, which is marked, and all rows."""
-    at = level(confidence_level)
-    head = [("Uncalibrated score", ""), ("Rows", ""), ("Observed", "Positive rows.")]
-    for key in shown:
-        head += [
-            (f"{method_label(key)} expects", "Sum of its scores."),
-            ("Observed − expected", f"With its {at} interval."),
-        ]
-    n_bands, lines = len(bands) - 2, []
-    for number_of, band in enumerate(bands):
-        name = f"{score_percent(band.low)} to {score_percent(band.high)}"
-        name = name if number_of < n_bands else ("Chosen: " + name, "All rows")[number_of - n_bands]
-        cells = [name, count(band.rows), count(band.observed)]
-        for key in shown:
-            excess = with_interval(band.excess[key], 1, sign=True)
-            cells += [number(band.expected[key], 1), excess if band.rows else "–"]
-        lines.append(Line([(cell,) for cell in cells], marked=number_of == n_bands))
-    lines_table(f"lines_{len(lines)}_bands", "Expected and observed positives", head, lines)
 
 
 def answer(
