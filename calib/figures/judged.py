@@ -1,6 +1,4 @@
-"""The answer about a judge: its sentence, three key numbers and the pass rates, for pages and
-reports.
-"""
+"""The answer about a judge: its sentence and three key numbers, for pages and reports."""
 
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ from calib.text import (
     level,
     number,
     percent,
-    percent_with_interval,
     plural,
 )
 
@@ -23,12 +20,6 @@ RANDOM_SAMPLE = (
     "The labelled rows must be a random sample of the judged rows, or one that is spread over the "
     "scores as the rows to label next are."
 )
-ESTIMATE_HEAD = {
-    "Estimate": "",
-    "Pass rate": "Share of the rows that pass, with its interval.",
-    "Labels": "Gold labels that it uses.",
-    "Rows": "Judged rows that it uses.",
-}
 
 
 def section(numbers: JudgeNumbers, *, is_example: bool = False) -> str:
@@ -80,17 +71,6 @@ def key_numbers(numbers: JudgeNumbers) -> tuple[tuple[str, str, str, str], ...]:
             f"{count(numbers.n_labels)} labels instead of {needed}",
             "More labels would be needed without the judge, for an interval as short.",
         ),
-    )
-
-
-def estimates(numbers: JudgeNumbers) -> tuple[tuple[str, ...], ...]:
-    """The pass rate with and without the judge: the cells of `ESTIMATE_HEAD`."""
-    labels, rows = count(numbers.n_labels), count(numbers.n_rows)
-    return (
-        ("Debiased", percent_with_interval(numbers.estimate), labels, rows),
-        ("Labels alone", percent_with_interval(numbers.labels_mean), labels, "0"),
-        ("PPI++", percent_with_interval(numbers.ppi), labels, rows),
-        ("Judge's mean", percent(numbers.plain_mean), "0", rows),
     )
 
 

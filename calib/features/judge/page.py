@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis.judge import JudgeResult, gold_analysis, judge_rows
+from calib.blocks.judge import judges, pass_rates
 from calib.data.judged import JudgedRows
 from calib.features.judge.choices import NEXT_ROWS, PASS_FROM, POINTS
 from calib.figures import answer, judged
@@ -22,16 +23,13 @@ from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
 from calib.text import (
     count,
-    number,
-    percent_with_interval,
     plain,
     plural,
     sentence,
 )
 from calib.ui.controls import report_files, uploaders, widgets
 from calib.ui.controls.widgets import ask
-from calib.ui.layout import charts, frame, tables
-from calib.ui.layout.tables import Line
+from calib.ui.layout import blocks, charts, frame
 from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
@@ -266,9 +264,7 @@ def evidence(session: Session, shown: JudgeResult, results: Mapping[str, JudgeRe
     with right:
         if len(results) > 1:
             side_by_side(session, shown, results)
-        st.markdown("### Pass rate with and without the judge")
-        estimates(shown)
-        st.caption(judged.support(shown))
+        blocks.show_all(pass_rates(shown))
         next_labels(session, shown)
         report(session, shown)
 
@@ -289,12 +285,6 @@ def reliability(session: Session, rows: JudgedRows) -> None:
     st.caption(plain(f"{analysis.verdict.sentence} {analysis.recommendation.sentence}"))
 
 
-def estimates(result: JudgeResult) -> None:
-    lines = [Line([(cell,) for cell in cells]) for cells in judged.estimates(result)]
-    head = list(judged.ESTIMATE_HEAD.items())
-    tables.lines_table("lines_4_judge", "Pass rate", head, lines)
-
-
 def side_by_side(session: Session, shown: JudgeResult, results: Mapping[str, JudgeResult]) -> None:
     """All judges or models, and which of them the page shows."""
     names = list(results)
@@ -307,21 +297,7 @@ def side_by_side(session: Session, shown: JudgeResult, results: Mapping[str, Jud
         label="Shown on this page",
         options=names,
     )
-    head = [("Name", ""), ("Pass rate", ""), ("Kappa", ""), ("Labels", ""), ("Labels saved", "")]
-    lines = [
-        Line(
-            [
-                (name,),
-                (percent_with_interval(one.estimate),),
-                (number(one.kappa, 2),),
-                (count(one.n_labels),),
-                (count(one.labels_saved),),
-            ],
-            marked=one is shown,
-        )
-        for name, one in results.items()
-    ]
-    tables.lines_table(f"lines_{len(lines)}_judges", "Judges and models", head, lines)
+    blocks.show(judges(results, shown))
 
 
 def disagreements(result: JudgeResult) -> None:
