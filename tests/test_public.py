@@ -107,8 +107,10 @@ def python_blocks(page: str) -> list[str]:
 
 
 PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
-# The blocks of docs/reports.md are one program, which tests/store/test_docs.py runs.
-WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
+# The blocks of docs/reports.md are one program, which tests/store/test_docs.py runs. Those of
+# docs/contributing.md are the package of a feature, which tests/test_guide.py runs.
+TESTED_ELSEWHERE = ["docs/reports.md", "docs/contributing.md"]
+WITH_CODE = [page for page in PAGES if page not in TESTED_ELSEWHERE and python_blocks(page)]
 
 
 @pytest.mark.parametrize("page", common_first(["README.md", "docs/library.md"], ["README.md"]))
