@@ -20,7 +20,6 @@ SOURCE_KINDS: tuple[str, ...] = get_args(Kind)
 FILES = (*PARQUET, *ARROW, ".csv")
 ALL_FILES = "(all files)"
 FIRST_ROWS = 1_000
-COUNTS_ONLY = "The operator of this server allows only counts of this source, no rows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Connection:
 
     `kind` is one of `SOURCE_KINDS`: files (a folder, a glob or a file), a DuckDB database, Spark
     Connect, or any database to which Ibis connects. `where` is its path or address. `rows` says
-    whether people may see rows: a sample, the rows of a bin, the first rows.
+    whether people may see rows: those of a bin, and the first rows.
     """
 
     name: str
@@ -100,11 +99,6 @@ class Connection:
             ), None
         except Exception as error:
             raise self._refused(error) from error
-
-    def check_rows(self) -> None:
-        """Raise InputError if the operator allows only counts."""
-        if not self.rows:
-            raise refuse("counts-only", rule=COUNTS_ONLY, name=self.name)
 
     def first_rows(self, table: str) -> Table:
         """At most 1,000 rows, for a preview of the columns."""

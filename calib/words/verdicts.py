@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
 Kind = Literal[
@@ -52,18 +52,6 @@ def heading(answer: Answer, kind: Kind) -> str:
     if answer == "not calibrated":
         return f"{HEADINGS[answer]}: {kind_words(kind)}"
     return HEADINGS[answer]
-
-
-def heading_of_codes(codes: Sequence[str]) -> str:
-    """The heading of an answer and a kind from outside; unknown codes are shown as they are.
-
-    >>> heading_of_codes(("no evidence", "calibrated")), heading_of_codes(["Not calibrated: low"])
-    ('No evidence of miscalibration', 'Not calibrated: low')
-    """
-    headings: dict[tuple[str, ...], str] = {
-        (answer, kind): heading(answer, kind) for answer in HEADINGS for kind in get_args(Kind)
-    }
-    return headings.get(tuple(codes), ", ".join(codes))
 
 
 def summary(answer: Answer, kind: Kind) -> str:

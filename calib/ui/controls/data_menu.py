@@ -1,21 +1,27 @@
-"""The menu of the data in the header: upload, paste, examples, and recent files."""
+"""The menu of the data in the header: upload, paste, examples, sources, and recent files."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
 from calib.data.base import Data
 from calib.data.origin import read_because
+from calib.loading import InputError
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, plural, shortened
 from calib.ui.controls import uploaders, widgets
 from calib.ui.session import state
+from calib.ui.session.choices import MODEL
+from calib.ui.session.named_sources import operator_connections
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
 
 MENU = "menu_"
-COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
+SOURCES_HELP = "The source counts the rows, and this app gets only the counts."
+COUNTED = " (counts without rows)"
 
 
 def draw(session: Session, rows: Data | None) -> None:
@@ -34,12 +40,48 @@ def draw(session: Session, rows: Data | None) -> None:
             example = f"{MENU}example"
             widgets.assign_again(example)
             widgets.example_menu(session, example)
+        _sources(session)
         for number, upload in enumerate(session.recent):
             if upload is not session.upload:
                 again, key = f"Open {plain(shortened(upload.name))} again", f"recent_{number}"
                 st.button(again, key=key, on_click=_open, args=(session, upload))
-        columns = "Columns, test rows and databases"
+        columns = "Columns and test rows"
         st.page_link(PAGES["Data"], label=columns, icon=":material/table:")
+
+
+def _sources(session: Session) -> None:
+    """Choose a source that the operator named, and one of its tables."""
+    connections = operator_connections()
+    for problem in connections.problems:
+        st.warning(plain(problem))
+    if not connections.sources:
+        return
+    # Each opened table changes the keys, so that it is opened once.
+    key = f"{MENU}source_{session.n_reads}"
+    look: dict[str, Any] = {"index": None, "help": SOURCES_HELP, "placeholder": "Choose a source"}
+    name = st.selectbox("Data on the server", list(connections.sources), key=key, **look)
+    if name is None:
+        return
+    source = connections.sources[name]
+    try:
+        with st.spinner("Listing the tables"):
+            tables = session.memo.private(type(source).tables, source)
+        if len(tables) == 1:
+            table = tables[0]
+        else:
+            look = {"index": None, "placeholder": "Choose a table"}
+            table = st.selectbox("Table", tables, key=f"{key}_{name}", **look)
+        if table is None:
+            return
+        with st.spinner(state.READING):
+            upload = Upload.of_table(source, table)
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    session.n_reads += 1
+    session.reset(MODEL)
+    session.take(upload)
+    st.rerun()
 
 
 def _label(session: Session, rows: Data | None) -> list[str]:
@@ -60,8 +102,7 @@ def _label(session: Session, rows: Data | None) -> list[str]:
 def read_as(session: Session, upload: Upload) -> str:
     """Where the shown data are from, and how the columns of the shown model were read."""
     if upload.source is not None:
-        what = SAMPLE if upload.source.sample else COUNTED
-        line = f"Source: **{plain(upload.source.label)}**{what}"
+        line = f"Source: **{plain(upload.source.label)}**{COUNTED}"
     else:
         tested = f", tested on **{plain(upload.tests.name)}**" if upload.tests else ""
         files = "Files" if len(upload.tables or upload.counted) > 1 else "File"

@@ -150,7 +150,7 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
             key=f"{key}_{session.n_reads}",
             accept_multiple_files=place == "data",
             max_upload_size=MAX_BYTES // 2**20,
-            disabled=place == "test" and not (session.upload and session.upload.tables),
+            disabled=place == "test" and not _takes_test_rows(session.upload),
             help=None if place == "data" else TEST_HELP,
         )
     if not dropped:
@@ -163,6 +163,10 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
     if session.page != "Data" and not session.opens_judge and _asks(session):
         st.switch_page(PAGES["Data"])
     st.rerun()
+
+
+def _takes_test_rows(upload: Upload | None) -> bool:
+    return upload is not None and bool(upload.tables) and upload.source is None
 
 
 def table_uploader(session: Session, key: str, label: str) -> Table | Unread | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn, TypeVar
 
@@ -14,16 +15,19 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis.model_comparison import BestModel, ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
+from calib.loading import InputError
 from calib.text import plain, quoted, sentence
-from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
+from calib.ui.controls import data_menu, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes
 from calib.ui.session import identity, open_sessions, results, state
 from calib.ui.session.choices import MAX_COMPARED, MODEL
 from calib.ui.session.environment import share_heaps
+from calib.ui.session.named_sources import table_named
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import NEW
-from calib.ui.session.turns import Cancel
+from calib.ui.session.turns import HEAVY, Cancel
+from calib.ui.session.upload import Upload
 from calib.words.measures import best_model
 
 ICON = "⚖️"
@@ -32,6 +36,12 @@ SHOWN_FIRST = (
     "The model with the lowest held-out log loss of its recommended scores is shown first. Of more "
     f"than {MAX_COMPARED} models, it is the first in the data."
 )
+OTHER_COUNTS = (
+    "The counts are not those of the link: the source has other rows now, or the columns were "
+    "mapped in another way. Check the columns on the Data page."
+)
+# On the Data page a person maps the columns before the rows are counted.
+NOT_COUNTED = (*WITHOUT_DATA, "Data")
 log = logging.getLogger(__name__)
 
 
@@ -63,6 +73,8 @@ def begin(title: str) -> Session:
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
+    if session.upload is not None and session.upload.is_uncounted and title not in NOT_COUNTED:
+        _count(session, session.upload)
     asked = session.upload is not None and session.upload.question is not None
     if matrix is not None and title not in WITHOUT_VIEW and not asked:
         widgets.view(session, matrix)
@@ -143,19 +155,46 @@ def _notices(session: Session) -> None:
     if session.refused:
         st.warning("\n\n".join(session.refused))
         st.button("Dismiss", key="dismiss_refused", on_click=setattr, args=(session, "refused", ()))
-    if session.changed_since:
-        st.info(session.changed_since)
-        dismissed = (session, "changed_since", "")
-        st.button("Dismiss", key="dismiss_changed", on_click=setattr, args=dismissed)
 
 
 def _wait(session: Session) -> NoReturn:
     """Ask for the data of the link and end the page, because it would show other data."""
-    if session.awaited.query is None:
+    awaited = session.awaited
+    if not awaited.source:
         uploaders.awaited(session)
-    else:
-        connected_tables.reopen(session)
-    st.stop()
+        st.stop()
+    try:
+        with st.spinner(state.READING):
+            table = table_named(awaited.source, awaited.table)
+    except InputError as error:
+        label = plain(f"{awaited.source}: {awaited.table}")
+        st.markdown(f"## This link is for **{label}**{awaited.size}")
+        st.error(" ".join(problem.sentence for problem in error.problems))
+        uploaders.example_instead()
+        st.stop()
+    _count(session, table)
+
+
+def _count(session: Session, table: Upload) -> NoReturn:
+    """Count the rows of a source where they are, and draw the page with them."""
+
+    def work(progress: Progress) -> Upload:
+        if not table.is_uncounted:
+            return table
+        try:
+            with HEAVY.turn():
+                return table.with_counts(progress)
+        except InputError as error:
+            return replace(table, problems=error.problems)
+
+    expected, counted = session.awaited.fingerprint, _compute(work, "count")
+    # A report is about one of several models.
+    of_models = (rows.fingerprint for rows in counted.models.values())
+    fingerprints = (counted.fingerprint, *of_models)
+    if counted.models and not any(one.startswith(expected) for one in fingerprints):
+        session.refused = (*session.refused, OTHER_COUNTS)
+    session.take(counted)
+    st.rerun()
 
 
 def model(session: Session, *, one_score: bool = False) -> state.Model:
@@ -170,9 +209,6 @@ def model(session: Session, *, one_score: bool = False) -> state.Model:
         return results.with_plan_of(session, made)
 
     shown = _compute(work, "analysis")
-    # A link to a source says what its rows gave, which is known only now.
-    if session.upload is not None and session.upload.source is not None:
-        state.write_address(session)
     # The slider was drawn before the data were known.
     if state.follow_auto(session, shown.analysis):
         st.rerun()
@@ -203,17 +239,19 @@ def source(session: Session) -> None:
 
 def predictions(session: Session) -> Data:
     """The shown data. It ends the page if they have errors or a question must be answered first."""
-    rows = state.predictions(session)
-    if rows is None:
+    rows, upload = state.predictions(session), session.upload
+    errors = (
+        [problem for problem in upload.problems if problem.severity == "error"] if upload else []
+    )
+    if rows is None and errors:
         st.error("Fix these problems before the file can be analysed.")
-        assert session.upload is not None
-        for problem in session.upload.problems:
-            if problem.severity == "error":
-                st.markdown(f"- {problem.sentence}")
+        for problem in errors:
+            st.markdown(f"- {problem.sentence}")
         st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
         st.stop()
     if uploaders.question(session):
         st.stop()
+    assert rows is not None
     return rows
 
 

@@ -11,14 +11,21 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plural, quoted
 from calib.ui.session.choice import Choice, one_of, whole
 from calib.ui.session.choices import LINK_NAMES, Chosen
+from calib.ui.session.named_sources import names_in
 from calib.ui.session.page_list import ROOM
-from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import COMPARED, NEW, REPORT
 
 VERSION = "1"
 FINGERPRINT_SHOWN = 12
 MAX_NAME = 80
 MAX_ROWS = 10**10
+MAX_TABLE_NAME = 1_000
+# Links of earlier versions said how a source was counted, and what it gave.
+SEEN = "seen"
+OLD_QUERY = (
+    "This link is of an earlier version. Its query is not used: the columns of the table are "
+    "guessed. Check them on the Data page."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +36,9 @@ class LinkedData:
     fingerprint: str = ""
     name: str = ""  # The name of the file.
     n_rows: int | None = None
-    # How the rows were counted, if they are in a source that the operator named.
-    query: Query | None = field(default=None, compare=False)
-    # The results of the day when the rows were counted.
-    seen: Seen = field(default=Seen(), compare=False)
+    # The names of the source and of its table, if the operator named them.
+    source: str = field(default="", compare=False)
+    table: str = field(default="", compare=False)
 
     @property
     def size(self) -> str:
@@ -45,7 +51,7 @@ class LinkedData:
         return self.fingerprint, "" if self.fingerprint else self.name
 
     def __bool__(self) -> bool:
-        return bool(self.fingerprint or self.name or self.query)
+        return bool(self.fingerprint or self.name or self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,7 @@ def encode(link: Link) -> dict[str, str]:
     source = link.source
     address = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
     address["rows"] = "" if source.n_rows is None else str(source.n_rows)
-    if source.query is not None:
-        address |= {"query": source.query.written(), "seen": source.seen.written()}
+    address |= {"source": source.source, "table": source.table}
     address["ex"] = link.example or ""
     address = {name: text for name, text in address.items() if text}
     for choice, value in link.chosen.changed(link.start).items():
@@ -85,6 +90,11 @@ def decode(address: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
             f"{VERSION}). Check the settings."
         )
     for name, text in address.items():
+        if name == "query":
+            source, table = names_in(text)
+            link = replace(link, source=replace(link.source, source=source, table=table))
+            refused.append(OLD_QUERY)
+            continue
         try:
             link = _with(link, name, text)
         except ValueError as error:
@@ -103,7 +113,7 @@ def _with(link: Link, name: str, text: str) -> Link:
         field_name, read = LINKED_DATA_FIELDS[name]
         changed: dict[str, Any] = {field_name: read(text)}
         return replace(link, source=replace(link.source, **changed))
-    if name not in ("v", REPORT, COMPARED, NEW, ROOM):
+    if name not in ("v", SEEN, REPORT, COMPARED, NEW, ROOM):
         raise ValueError("there is no such setting")
     return link
 
@@ -127,6 +137,6 @@ LINKED_DATA_FIELDS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "data": ("fingerprint", lambda text: text[:FINGERPRINT_SHOWN]),
     "file": ("name", _one_line),
     "rows": ("n_rows", whole(0, MAX_ROWS).read),
-    "query": ("query", Query.read),
-    "seen": ("seen", Seen.read),
+    "source": ("source", lambda text: text[:MAX_TABLE_NAME]),
+    "table": ("table", lambda text: text[:MAX_TABLE_NAME]),
 }

@@ -19,7 +19,7 @@ from calib.data.file_options import LoadOptions
 from calib.loading import Columns, FileFormat, InputError, Table, for_test_file, guess, read
 from calib.loading.loader import mapping_of
 from calib.loading.logs import combined
-from calib.ui.session.upload import Connected, Upload
+from calib.ui.session.upload import Upload
 from calib.ui.session.workers import prepare
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
@@ -93,7 +93,9 @@ def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> 
     # Rows that do not fit in memory are counted in their source.
     source = Connection.of_path(sources[0])
     name = table or source.tables()[0]
-    return Upload.of_source(Connected(source, name, guess(source.first_rows(name), mapping)))
+    upload = Upload.of_table(source, name, mapping)
+    # The pages ask what only a person can know about the columns.
+    return upload.with_counts() if upload.is_uncounted else upload
 
 
 def _of_rows(

@@ -23,16 +23,16 @@ from calib.ui.session.choices import CHOICES, MODEL, VIEW, Chosen
 from calib.ui.session.judging import Judging
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData, decode, encode
 from calib.ui.session.memo import Memo
+from calib.ui.session.named_sources import names_of
 from calib.ui.session.serving import of_server
-from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import TeamReports
-from calib.ui.session.upload import Connected, Upload
+from calib.ui.session.upload import Upload
 from calib.ui.streamlit_private import SESSION_KEY
 
 T = TypeVar("T")
 SESSION = SESSION_KEY
 # After a reload the new session takes these fields from the old one.
-RESUMED_FIELDS = ("upload", "recent", "draft", "title", "author", "note", "memo", "judging")
+RESUMED_FIELDS = ("upload", "recent", "title", "author", "note", "memo", "judging")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Recent files stay in memory, so only a few of moderate size are kept.
 MAX_RECENT_FILES = 4
@@ -77,12 +77,8 @@ class Session:
     memo: Memo = field(default_factory=Memo)  # Results for the shown data.
     # The data and the choices of a cancelled computation, which is not begun again.
     cancelled: tuple[object, ...] | None = None
-    draft: Connected | None = None  # The table of a source whose columns are being mapped.
-    # A table that was not counted, and the problems; without a problem it was cancelled.
-    refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
     judging: Judging = field(default_factory=Judging)  # The tables and choices of the page Judge.
     opens_judge: bool = False  # Whether dropped tables are a judge's, which its page shows.
-    changed_since: str = ""  # A sentence about what a refresh of the source has changed.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     # Only memos keep a result, so that it is freed when memory is short.
     latest: WeakValueDictionary[str, LiveAnalysis] = field(default_factory=WeakValueDictionary)
@@ -120,12 +116,9 @@ class Session:
         return blake2b(data.encode(), key=self.seed, digest_size=16).hexdigest()
 
     def linked_upload(self, upload: Upload) -> LinkedData:
-        """The part of a link about uploaded data or a source, and how to count the source again."""
-        source, rows, query = linked_data(upload), upload.predictions, Query.of(upload.source)
-        if upload.source is None or rows is None:
-            return source
-        seen = Seen.of(upload.day, self.latest.get(rows.fingerprint))
-        return replace(source, query=query, seen=seen)
+        """The part of a link about uploaded data, or a table of a source."""
+        source, table = names_of(upload.source)
+        return replace(linked_data(upload), source=source, table=table)
 
     @property
     def unseen(self) -> Declared:
@@ -173,7 +166,6 @@ class Session:
         """Forget the tables of a person who has left."""
         self.free_results()
         self.upload, self.judging = None, Judging()
-        self.draft = self.refused_scan = None
 
     @property
     def settings(self) -> Settings:
@@ -203,7 +195,7 @@ class Session:
             self.choose_example(link.example)
         elif link.source:
             self.choose_example(self.example)
-            self.awaited, self.refused_scan = link.source, None
+            self.awaited = link.source
         self.chosen, self.start = link.chosen, Settings()
         self.explicit = set(link.chosen.changed(self.start)) | link.explicit
 
@@ -246,7 +238,7 @@ class Session:
         if self.page and not self.waits and self[MODEL] not in upload.models:
             self.reset(MODEL)
         self.upload, self.file_problems, self.unread = upload, (), None
-        self.awaited, self.offered, self.changed_since = LinkedData(), None, ""
+        self.awaited, self.offered = LinkedData(), None
         # The same file with another mapping is one file.
         others = (other for other in self.recent if not other.is_of_files_of(upload))
         self.recent = recent_files((upload, *others))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from calib.data.aggregate import Aggregate
 from calib.data.base import Data
-from calib.data.predictions import rows_of
 from calib.data.progress import Progress
 from calib.loading import (
     Choice,
@@ -26,10 +24,8 @@ from calib.loading.checking.inspection import class_structure
 from calib.loading.loader import with_arguments
 from calib.loading.logs import taken
 from calib.loading.problems import error, refuse, warning
-from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.reading.delimited_text import read_anew
 from calib.loading.reading.reader import stem
-from calib.loading.table import make_table
 from calib.reports.contents.structure import Declared
 from calib.text import plain, plural, quoted
 
@@ -37,9 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calib.scanning.connections import Connection
-    from calib.scanning.fetching import Sample
-
-ALL_DRAWN = "The source has no more rows than the sample: these are all of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +42,10 @@ class Connected:
     source: Connection
     table: str
     mapping: Columns
-    # With one score column per class: "top:1" or "class:k".
-    view: str = ""
-    # Slice columns that are also counted together.
-    pairs: tuple[tuple[str, str], ...] = ()
-    # Number of rows to draw instead of counting all, and the column that identifies each row.
-    sample: int = 0
-    row_id: str = ""
-    # All columns of the table, if they are known.
-    columns: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:
         return f"{self.source.name}: {self.table}"
-
-    def mapped(self, mapping: Columns) -> Connected:
-        """The same table with another mapping, with the view and the pairs that still fit."""
-        view = self.view if mapping.score == self.mapping.score else ""
-        pairs = tuple(pair for pair in self.pairs if set(pair) <= set(mapping.slices))
-        return replace(self, mapping=mapping, view=view, pairs=pairs)
 
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """Raises InputError if the columns do not fit the mapping, or there is no answer."""
@@ -78,29 +56,10 @@ class Connected:
             raise refuse("predicted")
         if problems := list(class_structure(mapping)):
             raise with_arguments(problems, mapping)
-        arguments = mapping.changed() | {
-            "slices": (*mapping.slices, *self.pairs),
-            "name": self.label,
-        }
+        arguments = mapping.changed() | {"name": self.label}
         arguments.pop("decimal", None)  # An engine has numbers, not text.
-        if isinstance(mapping.score, tuple):
-            arguments["view"] = self.view
         rows, table = self.source.source(self.table)
         return scan(rows, table=table, progress=progress, **arguments)
-
-    def drawn(self, progress: Progress | None = None) -> Sample:
-        """Raises InputError if the source does not answer, or no such sample can be drawn."""
-        from calib.scanning.fetching import sampled_rows
-
-        self.source.check_rows()
-        width = max(len(self.columns), 1)
-        if self.sample * width > MAX_CELLS:
-            facts = {"n": self.sample, "n_columns": width, "most": MAX_CELLS // width}
-            raise refuse("too-large.sample", **facts, most_cells=MAX_CELLS)
-        rows, table = self.source.source(self.table)
-        return sampled_rows(
-            rows, self.sample, key=self.row_id or None, table=table, progress=progress
-        )
 
     def some_rows(self, score: str, low: float, high: float, limit: int) -> pd.DataFrame:
         """Some rows of a range of scores, both ends included."""
@@ -134,9 +93,8 @@ class Upload:
     models: Mapping[str, Data]  # One entry per model; empty while a problem is an error.
     checklist: tuple[str, ...]  # Short sentences about checks that found no problem.
     counted: tuple[str, ...] = ()  # The names of the files of counts.
-    # The table from which the rows can be counted or drawn again.
+    # The table whose rows are counted where they are. `tables` has its first rows then.
     source: Connected | None = None
-    day: str = ""  # The day when the source was asked, in ISO 8601.
     # Evaluation logs have a table of what was read, by task and model.
     answers: tuple[Mapping[Hashable, object], ...] = ()
     # The answer to "Was the model trained on these rows?": "yes" if they are held out.
@@ -176,27 +134,39 @@ class Upload:
         return cls((), mapping, _warnings(first), models, _checklist(first, models), files)
 
     @classmethod
-    def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
-        """Raises InputError as `counted` and `drawn` do, or if the sample has a problem."""
-        today = datetime.now(UTC).date().isoformat()
-        if source.sample:
-            made = cls._of_sample(source, progress)
-        else:
-            made = cls.of_counts([(source.label, source.counted(progress))])
-        return replace(made, source=source, day=today)
+    def of_table(cls, source: Connection, table: str, given: Columns | None = None) -> Upload:
+        """A table of a source with guessed columns, before its rows are counted.
 
-    @classmethod
-    def _of_sample(cls, source: Connected, progress: Progress | None) -> Upload:
-        drawn = source.drawn(progress)
-        table = make_table(drawn.frame, list(drawn.frame.columns), name=source.label)
-        # The person has seen the columns in the form, and drew the rows with them.
-        made = cls.of(table, mapping=replace(source.mapping, guessed=()))
-        if wrong := [problem for problem in made.problems if problem.severity == "error"]:
-            raise with_arguments(wrong, source.mapping)
-        models = {name: drawn.with_origin(rows_of(rows)) for name, rows in made.models.items()}
-        many = drawn.n_rows > len(drawn.frame)
-        what = next(iter(models.values())).remarks[0] if many else ALL_DRAWN
-        return replace(made, models=models, checklist=(what, *made.checklist))
+        Raises InputError if the source has no such table, or does not answer.
+        """
+        first = source.first_rows(table)
+        # A file may have predicted labels, but an engine does not compare them with the outcome.
+        predicted = None if given is None else given.predicted
+        mapping = replace(guess(first, given, models=True), predicted=predicted)
+        # A person settles doubts about the columns before the rows are counted.
+        connected = Connected(source, table, mapping)
+        return cls((first,), mapping, mapping.open_doubts, {}, (), source=connected)
+
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether the rows of the source are not counted yet as the columns are mapped."""
+        severities = {problem.severity for problem in self.problems}
+        return (
+            self.source is not None and not self.models and not severities & {"error", "question"}
+        )
+
+    def with_counts(self, progress: Progress | None = None) -> Upload:
+        """The same table with the counts of its rows. Raises InputError as `counted` does."""
+        assert self.source is not None
+        made = Upload.of_counts([(self.source.label, self.source.counted(progress))])
+        return replace(
+            made,
+            tables=self.tables,
+            mapping=self.mapping,
+            problems=(*self.problems, *made.problems),
+            source=self.source,
+            unseen=self.unseen,
+        )
 
     @property
     def table(self) -> Table:
@@ -249,6 +219,10 @@ class Upload:
 
     def mapped(self, mapping: Columns) -> Upload:
         """The same rows with another mapping. Which rows they are stays declared."""
+        if self.source is not None:
+            made = Upload(self.tables, mapping, mapping.open_doubts, {}, ())
+            source = replace(self.source, mapping=mapping)
+            return replace(made, source=source, unseen=self.unseen)
         return replace(Upload.of(*self.tables, mapping=mapping), unseen=self.unseen)
 
     def with_header(self, header: bool) -> Upload:

@@ -5,12 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators import score_methods
-from calib.loading import Columns
 from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, N_BINS, Chosen
 from calib.ui.session.links import Link, LinkedData, decode, encode
-from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.upload import short_list
-from calib.words.verdicts import HEADINGS
 from tests.choices import cases
 
 METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
@@ -163,31 +160,6 @@ def test_what_a_link_says_of_data_is_short_and_one_line():
     assert link.source == LinkedData("f" * 12, ("a b c " + "x" * 99)[:80], 4000)
     assert decode({"file": "c.csv", "rows": "-1"})[1]
     assert decode({"file": "c.csv", "rows": "many"})[0].source == LinkedData("", "c.csv")
-
-
-def test_a_query_is_written_as_json_and_read_back(texts):
-    query = Query("team", "march.parquet", Columns(outcome="y", score="p"))
-    text = '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
-    assert query.written() == text
-    assert Query.read(text) == query
-    mapping = Columns(outcome="y", score=("a", "b"), positive=("1", "2"), swap=True)
-    full = Query("team", "t", mapping, "class:1", "a … b", (("c", "d"),), 500, "id")
-    assert Query.read(full.written()) == full
-    for of_others in ('"scale":[1,5]', '"arrived":"day"'):
-        with texts.raises(ValueError):
-            Query.read(f'{{"source":"team","table":"t",{of_others}}}')
-
-
-def test_what_rows_gave_is_written_in_one_text_and_read_back(texts):
-    seen = Seen("2026-11-22", 500, 0.25, 0.031, 0.02, ("inconclusive", "unknown"))
-    text = "2026-11-22~500~0.25~0.031~0.02~inconclusive~unknown"
-    assert seen.written() == text
-    assert Seen.read(text) == seen
-    assert seen.heading == HEADINGS["inconclusive"]
-    # A link of version 0.1 has the heading as it was written then.
-    before = Seen.read("2026-11-22~500~0.25~0.031~0.02~Not enough rows")
-    assert before.n_rows == 500
-    texts(before.heading)
 
 
 def test_many_files_are_named_in_few_words(texts):

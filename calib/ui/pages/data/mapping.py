@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from calib.ui.controls.widgets import ask
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
+from calib.ui.session.upload import Upload
 
 MAX_LABELS = 200
 MAX_COLUMNS, MAX_SCORES = 40, 12
@@ -47,70 +48,37 @@ CLASS_TRANSFORMS: dict[Transform, str] = {
 }
 NONE = "None"
 LABEL_ROLES = ("positive", "negative", "others_negative")
-UPLOAD, SOURCE = "map", "connect"
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A table whose columns are being mapped."""
-
-    table: Table  # A source gives only its first rows. Other rows can have other labels.
-    mapping: Columns
-    key: str  # The prefix of the widgets' keys: UPLOAD or SOURCE.
-
-    @classmethod
-    def of(cls, session: Session, key: str) -> Mapped:
-        """The current mapping. A click may arrive before the page shows the previous one."""
-        if key == SOURCE:
-            draft = session.draft
-            assert draft is not None
-            first = session.memo.private(type(draft.source).first_rows, draft.source, draft.table)
-            return cls(first, draft.mapping, key)
-        assert session.upload is not None
-        return cls(session.upload.table, session.upload.mapping, key)
-
-    @property
-    def of_source(self) -> bool:
-        """Whether an engine will count the table."""
-        return self.key == SOURCE
-
-    def put(self, mapping: Columns) -> None:
-        session = state.current()
-        if self.of_source and session.draft is not None:
-            session.draft = session.draft.mapped(mapping)
-        else:
-            state.map_anew(session, mapping)
-
-
-def columns(mapped: Mapped) -> None:
-    mapping, kind = mapped.mapping, kind_of(mapped.mapping)
+def columns(upload: Upload) -> None:
+    mapping, kind = upload.mapping, kind_of(upload.mapping)
     first, second, third = st.columns(3, gap="medium")
     with first:
-        _select(mapped, "outcome", "Outcome", _other_names(mapped))
+        _select(upload, "outcome", "Outcome", _other_names(upload))
         if kind != BY_CLASS:
-            _positive(mapped)
+            _positive(upload)
     with second:
         ask(
             SEGMENTED,
-            f"{mapped.key}_kind",
+            "map_kind",
             kind,
-            partial(_change_kind, mapped.key),
+            _change_kind,
             label="Scores",
             options=(ONE, BY_CLASS, BY_MODEL),
             help="One column has the score of the positive class. There can also be one column "
             "per class, or per model of the same rows.",
         )
     with third:
-        _scores(mapped, kind)
+        _scores(upload, kind)
     more = set(mapping.changed()) - {"outcome", "score", "models", "slices", *LABEL_ROLES}
     # The columns of a log are not guessed, so they need no look.
-    with st.expander("More columns and conversions", expanded=bool(more) and not mapped.table.log):
-        _more(mapped)
+    with st.expander("More columns and conversions", expanded=bool(more) and not upload.table.log):
+        _more(upload)
 
 
-def _positive(mapped: Mapped) -> None:
-    mapping = mapped.mapping
-    shares = _outcome_labels(mapped)
+def _positive(upload: Upload) -> None:
+    mapping = upload.mapping
+    shares = _outcome_labels(upload)
     labels = list(shares)
 
     def with_share(label: str) -> str:
@@ -121,7 +89,7 @@ def _positive(mapped: Mapped) -> None:
         options = [*labels, *(name for name in chosen if name not in labels)]
         look: dict[str, Any] = {"label": label, "options": options, "placeholder": NONE}
         look |= {"help": meaning, "format_func": with_share}
-        _ask(mapped, role, st.multiselect, accept_new_options=mapped.of_source, **look)
+        _ask(upload, role, st.multiselect, accept_new_options=upload.source is not None, **look)
 
     select(
         "positive",
@@ -137,7 +105,7 @@ def _positive(mapped: Mapped) -> None:
                 mapping.negatives,
                 "Rows with another label are left out if rows with missing values are.",
             )
-        _ask(mapped, "others_negative", st.toggle, label="All other labels are negative")
+        _ask(upload, "others_negative", st.toggle, label="All other labels are negative")
 
 
 def kind_of(mapping: Columns) -> str:
@@ -146,43 +114,43 @@ def kind_of(mapping: Columns) -> str:
     return BY_CLASS if isinstance(mapping.score, tuple) else ONE
 
 
-def _other_names(mapped: Mapped) -> list[str]:
+def _other_names(upload: Upload) -> list[str]:
     """Columns that are not scores of a class, of which there can be a thousand."""
-    classes = mapped.mapping.score if isinstance(mapped.mapping.score, tuple) else ()
+    classes = upload.mapping.score if isinstance(upload.mapping.score, tuple) else ()
     taken = set(classes)
-    return [name for name in mapped.table.columns if name not in taken]
+    return [name for name in upload.table.columns if name not in taken]
 
 
-def _scores(mapped: Mapped, kind: str) -> None:
-    mapping, names = mapped.mapping, mapped.table.columns
+def _scores(upload: Upload, kind: str) -> None:
+    mapping, names = upload.mapping, upload.table.columns
     if kind == ONE:
-        _select(mapped, "score", "Score", names)
+        _select(upload, "score", "Score", names)
     elif kind == BY_MODEL:
-        _ask(mapped, "models", st.multiselect, label="Scores of models", options=names)
+        _ask(upload, "models", st.multiselect, label="Scores of models", options=names)
     else:
         ask(
             st.text_input,
-            f"{mapped.key}_classes",
+            "map_classes",
             as_ranges(mapping.score_columns, names),
-            partial(_change_classes, mapped.key),
+            _change_classes,
             label=f"Class columns ({len(mapping.score_columns):,})",
             help="Names separated by commas, ranges such as `p_0 … p_9` (or three dots), or `*` "
             "for any text: `p_*`.",
         )
 
 
-def _more(mapped: Mapped) -> None:
-    mapping, names = mapped.mapping, _other_names(mapped)
+def _more(upload: Upload) -> None:
+    mapping, names = upload.mapping, _other_names(upload)
     classes = isinstance(mapping.score, tuple)
 
     def select(role: str, label: str, options: Sequence[str] = names) -> None:
-        _select(mapped, role, label, options, optional=True)
+        _select(upload, role, label, options, optional=True)
 
     left, middle, right = st.columns(3, gap="medium")
     with left:
         select("split", "Split (calibration or test)")
         if mapping.split is not None:
-            select("test_value", "Value of test rows", _labels(mapped.table, mapping.split))
+            select("test_value", "Value of test rows", _labels(upload.table, mapping.split))
         select("fold", "Cross-validation fold")
         select("weight", "Row weight")
         select("model", "Model column")
@@ -190,72 +158,79 @@ def _more(mapped: Mapped) -> None:
         select("group", "Cluster ID (rows that are not independent)")
         select("time", "Time")
         if mapping.day_first is not None:
-            _ask(mapped, "day_first", st.toggle, label="Dates have the day first")
+            _ask(upload, "day_first", st.toggle, label="Dates have the day first")
         # An engine does not count predicted labels.
-        if not classes and not mapped.of_source:
+        if not classes and upload.source is None:
             select("predicted", "Predicted label")
     with right:
         look = {"label": "Slice by", "options": names, "placeholder": NONE}
-        _ask(mapped, "slices", st.multiselect, **look)
-        _transform(mapped)
+        _ask(upload, "slices", st.multiselect, **look)
+        _transform(upload)
         if mapping.decimal is not None:
-            _select(mapped, "decimal", "Decimal mark", [",", "."])
+            _select(upload, "decimal", "Decimal mark", [",", "."])
         if not classes:
-            _ask(mapped, "swap", st.toggle, label="Scores are for the negative class")
-        _ask(mapped, "drop_missing", st.toggle, label="Leave out rows with missing values")
+            _ask(upload, "swap", st.toggle, label="Scores are for the negative class")
+        _ask(upload, "drop_missing", st.toggle, label="Leave out rows with missing values")
 
 
 def _select(
-    mapped: Mapped, role: str, label: str, options: Sequence[Any], *, optional: bool = False
+    upload: Upload, role: str, label: str, options: Sequence[Any], *, optional: bool = False
 ) -> None:
-    value = getattr(mapped.mapping, role)
+    value = getattr(upload.mapping, role)
     choices = [None, *options] if optional or value is None else list(options)
     if value is not None and value not in choices:
         choices.append(value)
     _ask(
-        mapped,
+        upload,
         role,
         st.selectbox,
         label=label,
         options=choices,
         format_func=lambda option: NONE if option is None else str(option),
         placeholder=NONE,
-        accept_new_options=mapped.of_source and role == "test_value",
+        accept_new_options=upload.source is not None and role == "test_value",
     )
 
 
-def _transform(mapped: Mapped) -> None:
-    mapping = mapped.mapping
+def _transform(upload: Upload) -> None:
+    mapping = upload.mapping
     transforms: Mapping[Transform, str] = (
         CLASS_TRANSFORMS if isinstance(mapping.score, tuple) else TRANSFORMS
     )
     # A choice that does not fit any more is still shown. A problem above reports it.
     words = {**transforms, mapping.transform: transforms.get(mapping.transform, mapping.transform)}
     look = {"label": "Score format", "options": list(words), "format_func": words.__getitem__}
-    _ask(mapped, "transform", st.selectbox, **look)
+    _ask(upload, "transform", st.selectbox, **look)
 
 
-def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], **more: Any) -> None:
-    mapping = mapped.mapping
+def _ask(upload: Upload, role: str, widget: Callable[..., Any], **more: Any) -> None:
+    mapping = upload.mapping
     of_labels = {"positive": mapping.positives, "negative": mapping.negatives}
     value = of_labels.get(role, getattr(mapping, role))
     value = list(value) if isinstance(value, tuple) else value
-    ask(widget, f"{mapped.key}_{role}", value, partial(_change, mapped.key, role), **more)
+    ask(widget, f"map_{role}", value, partial(_change, role), **more)
 
 
-def _change(key: str, role: str, chosen: Any) -> None:
-    mapped = Mapped.of(state.current(), key)
+def _shown() -> tuple[Session, Upload]:
+    """The data as they are mapped now. A click may arrive before the page shows the last one."""
+    session = state.current()
+    assert session.upload is not None
+    return session, session.upload
+
+
+def _change(role: str, chosen: Any) -> None:
+    session, upload = _shown()
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
     if role in ("positive", "negative"):
         value = value[0] if len(value) == 1 else value or None
-    mapping = mapped.mapping.chosen(**{role: value})
-    mapped.put(_with_labels(mapped.table, mapping, role))
+    mapping = upload.mapping.chosen(**{role: value})
+    state.map_anew(session, _with_labels(upload.table, mapping, role))
 
 
-def _change_kind(key: str, kind: str) -> None:
-    mapped = Mapped.of(state.current(), key)
-    old = mapped.mapping
-    table, scores = mapped.table, old.score_columns
+def _change_kind(kind: str) -> None:
+    session, upload = _shown()
+    old = upload.mapping
+    table, scores = upload.table, old.score_columns
     plain = replace(old, score=None, classes=(), models=(), transform="none", swap=False)
     if kind == BY_CLASS:
         guessed = guess(table, Columns(outcome=old.outcome)).score
@@ -265,13 +240,13 @@ def _change_kind(key: str, kind: str) -> None:
         mapping = replace(plain, models=scores, model=None)
     else:
         mapping = replace(plain, score=scores[0] if scores else None)
-    mapped.put(_with_labels(table, mapping, "outcome"))
+    state.map_anew(session, _with_labels(table, mapping, "outcome"))
 
 
-def _change_classes(key: str, written: str) -> None:
-    mapped = Mapped.of(state.current(), key)
-    chosen = from_ranges(written, mapped.table.columns)
-    mapped.put(mapped.mapping.chosen(score=chosen, classes=()))
+def _change_classes(written: str) -> None:
+    session, upload = _shown()
+    chosen = from_ranges(written, upload.table.columns)
+    state.map_anew(session, upload.mapping.chosen(score=chosen, classes=()))
 
 
 def _with_labels(table: Table, mapping: Columns, role: str) -> Columns:
@@ -285,18 +260,18 @@ def _with_labels(table: Table, mapping: Columns, role: str) -> Columns:
     return mapping
 
 
-def _outcome_labels(mapped: Mapped) -> dict[str, float]:
+def _outcome_labels(upload: Upload) -> dict[str, float]:
     """Labels without letter case, spelled as the mapping has them, and their shares of the rows.
 
     The first rows of a source say nothing about its shares, so they are 0.
     """
-    table, mapping = mapped.table, mapped.mapping
+    table, mapping = upload.table, upload.mapping
     if mapping.outcome is None or mapping.outcome not in table.columns:
         return {}
     spelled = {name.casefold(): name for name in mapping.positives}
     labels = folded(as_classes(table.frame[mapping.outcome]))
     names = [spelled.get(name.casefold(), name) for name in labels.names[:MAX_LABELS]]
-    total = 0 if mapped.of_source else len(table.frame)
+    total = 0 if upload.source is not None else len(table.frame)
     counts = labels.counts()
     return {name: counts[k] / total if total else 0.0 for k, name in enumerate(names)}
 

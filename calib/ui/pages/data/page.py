@@ -6,9 +6,9 @@ import streamlit as st
 
 from calib.loading.examples import EXAMPLES
 from calib.text import plain
-from calib.ui.controls import connected_tables, uploaders, widgets
+from calib.ui.controls import uploaders, widgets
 from calib.ui.layout import frame, tables
-from calib.ui.pages.data import connect, mapping
+from calib.ui.pages.data import mapping
 from calib.ui.session import state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
@@ -17,7 +17,10 @@ COUNTED = (
     "The file holds counts, so there are no rows to show here. Its columns were named when the "
     "rows were counted."
 )
-COUNTED_IN_SOURCE = "The source counted the rows, and the rows stayed there."
+COUNTED_IN_SOURCE = (
+    "The source counts the rows, and the rows stay there. This app reads the first ones to guess "
+    "what the columns mean."
+)
 SOURCES = (
     "A token probability is measured, a stated confidence is what the model wrote, and a judge's "
     "score is what another model wrote."
@@ -32,32 +35,33 @@ def page() -> None:
     if upload is None:
         uploaders.uploaders(session)
         uploaders.problems(session)
-        connect.show(session)
         example(session)
         st.stop()
 
     frame.source(session)
-    if upload.models and upload.question is None:
+    if upload.is_uncounted or (upload.models and upload.question is None):
         st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
     uploaders.problems(session)
-    if upload.counted:
-        st.markdown("### What was counted")
-        st.markdown(COUNTED if upload.source is None else COUNTED_IN_SOURCE)
-        connected_tables.refresh(session)
-    elif upload.source is not None:
-        st.markdown("### The sample")
-        connected_tables.refresh(session)
-    else:
+    if upload.tables:
         if upload.answers:
             answers(upload)
         st.markdown("### What the columns mean")
-        mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))
+        if upload.source is not None:
+            st.caption(COUNTED_IN_SOURCE)
+        mapping.columns(upload)
+    else:
+        st.markdown("### What was counted")
+        st.markdown(COUNTED)
+    if upload.source is not None and not upload.is_uncounted:
+        refresh, again = "Refresh from the source", (session, upload.mapping)
+        icon = ":material/refresh:"
+        st.button(refresh, key="refresh", icon=icon, on_click=state.map_anew, args=again)
     uploaders.unseen(session)
     if upload.checklist:
         with st.container(key="checklist", gap="xxsmall"):
             for sentence in upload.checklist:
                 st.markdown(f":material/check: {sentence}")
-    if not upload.counted:
+    if upload.tables and (upload.source is None or upload.source.source.rows):
         st.markdown("### First rows")
         with st.container(key="first_rows"):
             uploaders.layout(session)
@@ -65,7 +69,6 @@ def page() -> None:
     st.markdown("### Other data")
     uploaders.uploaders(session)
     uploaders.remove_test(session)
-    connect.show(session)
     other_example(session)
 
 
@@ -89,6 +92,8 @@ def heading(session: Session) -> str:
     if upload is None:
         return "One row per prediction: an outcome (0/1 or yes/no) and a probability"
     name = plain(upload.files)
+    if upload.is_uncounted:
+        return f"{name}: check the columns, then see the result"
     if upload.asks:
         return f"{name}: answer one question to see the result"
     if not upload.models:

@@ -14,7 +14,6 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.predictions import Predictions, rows_of
 from calib.loading import InputError
 from calib.reports.render.files import to_csv
-from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, points, score_percent, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
@@ -29,6 +28,7 @@ COUNTED = (
     "These data are counts: there are no rows of the bin to list, and none to compare with the "
     "others. Upload the rows to see them."
 )
+COUNTS_ONLY = "The operator of this server allows only counts of this source, no rows."
 ONLY_UNCALIBRATED = (
     "Rows are fetched from the source by their uncalibrated scores. Choose Uncalibrated to see "
     "rows of its bins."

@@ -18,9 +18,9 @@ from calib.ui.pages.reports import entry_acts, report_comparison, sharing
 from calib.ui.session import identity, sign_in, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData
+from calib.ui.session.named_sources import names_in
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
-from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import REPORT
 from calib.words import overview
 
@@ -74,19 +74,16 @@ def page(session: Session, store: Store | None) -> None:
 
 
 def _count_again(session: Session, report: Report) -> None:
-    try:
-        query = Query.read(report.source) if report.source else None
-    except ValueError:
-        query = None  # A file can contain anything.
-    if query is None:
+    name, table = names_in(report.source)
+    if not name:
         return
-    words = f"The source counts all rows of {query.label} again. Then the page says what changed."
+    words = f"The source counts all rows of {name}: {table} again, with columns that are guessed."
     if st.button(
         "Count the source again", key="recount", icon=":material/refresh:", help=plain(words)
     ):
-        data, seen = report.analysis.data, Seen.of(report.date.date().isoformat(), report.analysis)
+        data = report.analysis.data
         fingerprint = data.fingerprint[:FINGERPRINT_SHOWN]
-        source = LinkedData(fingerprint, data.name, data.n_rows, query, seen)
+        source = LinkedData(fingerprint, data.name, data.n_rows, name, table)
         session.follow(Link(Chosen(report.analysis.settings), source=source))
         st.switch_page(PAGES["Overview"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -29,9 +30,9 @@ from calib.ui.session.choices import (
     UNIT,
     Chosen,
 )
+from calib.ui.session.named_sources import names_of
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
-from calib.ui.session.source_links import Query
 from calib.ui.session.team_reports import REPORT
 
 GRADES: Mapping[Grade, str] = {
@@ -115,7 +116,7 @@ def report_of(session: Session, model: state.Model) -> Report:
     ]
     if cross in rows.crossable_with(first):
         slices.append((first, cross))
-    query = Query.of(session.upload.source) if session.upload else None
+    source, table = names_of(session.upload.source if session.upload else None)
     # The scores of the examples are out of fold.
     declared = session.unseen if session.upload else "yes"
     costs = results.costs(session.chosen)
@@ -126,9 +127,8 @@ def report_of(session: Session, model: state.Model) -> Report:
         model.analysis,
         declared,
         session.team_reports.grade,
-        # If a source has the rows, the report says how to count them again, without path and
-        # address.
-        "" if query is None else query.written(),
+        # If a source has the rows, the report names it, without path and address.
+        json.dumps({"source": source, "table": table}, ensure_ascii=False) if source else "",
         slices=tuple(slices),
         n_ranges=session[N_RANGES],
         time=time,

@@ -30,10 +30,6 @@ from calib.words import slices as wording
 from calib.words.slices import slice_names
 
 Namer = Callable[[int], str]
-HOW_TO_CROSS = (
-    "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
-    "page, and analyse the rows again."
-)
 MAX_OVERLAID = 6
 # A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
@@ -79,9 +75,6 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     first = control(session, choices.SLICE_BY, names)
     others = rows.crossable_with(first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
-    of_source = session.upload is not None and session.upload.source is not None
-    if of_source and not others and len(names) > 1:
-        st.caption(HOW_TO_CROSS)
     return (first, crossed) if crossed else (first,)
 
 
