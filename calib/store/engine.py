@@ -6,8 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -60,10 +59,6 @@ class StoreError(Exception):
     """Saved reports cannot be read or written. The message says why and what to do."""
 
 
-class DiskFullError(StoreError):
-    """There is no space left, not even for a deletion."""
-
-
 class ReadOnlyError(StoreError):
     """Nothing can be written there."""
 
@@ -72,7 +67,7 @@ class DamagedError(StoreError):
     """The database is damaged, or the file is not a database."""
 
 
-KINDS = {DISK_FULL: DiskFullError, READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
+KINDS = {READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
 
 
 @contextmanager
@@ -336,40 +331,3 @@ def make_folder(url: URL) -> None:
             f"The folder for reports, {folder}, cannot be made ({error.strerror}). Set "
             "CALIB_HOME to another folder."
         ) from error
-
-
-RESERVE_BYTES = 2**20
-CHUNK_BYTES = 2**16
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """A file of zeros beside a file of SQLite.
-
-    Even a deletion must first be written, and a full disk has no place for that.
-    """
-
-    path: Path | None  # The path is None if the database is not a file.
-
-    @classmethod
-    def of(cls, url: URL) -> Reserve:
-        """The reserve of a database."""
-        is_file = url.get_backend_name() == "sqlite" and url.database is not None
-        return cls(Path(f"{url.database}-reserve") if is_file else None)
-
-    def keep(self) -> None:
-        """Occupy the space, if there is any."""
-        if self.path is None or (self.path.exists() and self.path.stat().st_size == RESERVE_BYTES):
-            return
-        # On a nearly full disk a smaller reserve still helps.
-        with suppress(OSError), self.path.open("wb", buffering=0) as file:
-            for _ in range(RESERVE_BYTES // CHUNK_BYTES):
-                file.write(bytes(CHUNK_BYTES))
-
-    def free(self) -> bool:
-        """Free the space. Returns whether any was freed."""
-        if self.path is None or not self.path.exists():
-            return False
-        with suppress(OSError):
-            self.path.unlink()
-        return not self.path.exists()

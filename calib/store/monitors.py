@@ -105,10 +105,8 @@ class Monitor:
 class Monitors:
     """The monitors of a store, as `Store.monitors`. Every method is one transaction."""
 
-    def __init__(
-        self, reading: Opens, writing: Opens, deleting: Callable[[Callable[[Opens], None]], None]
-    ) -> None:
-        self._reading, self._writing, self._deleting = reading, writing, deleting
+    def __init__(self, reading: Opens, writing: Opens) -> None:
+        self._reading, self._writing = reading, writing
 
     def add(
         self,
@@ -276,15 +274,11 @@ class Monitors:
     def remove(self, name: str, *, by: str) -> None:
         """Remove a monitor and all its counts; only the log of the reports keeps its name."""
         key = _checked_name(name)
-
-        def work(writing: Opens) -> None:
-            with writing() as connection:
-                _lock(connection, key)
-                for column in (monitor_days.c.monitor, monitor_entries.c.monitor, monitors.c.name):
-                    connection.execute(sa.delete(column.table).where(column == key))
-                log(connection, f"monitor {key}", "monitor removed", key, plain(by))
-
-        self._deleting(work)
+        with self._writing() as connection:
+            _lock(connection, key)
+            for column in (monitor_days.c.monitor, monitor_entries.c.monitor, monitors.c.name):
+                connection.execute(sa.delete(column.table).where(column == key))
+            log(connection, f"monitor {key}", "monitor removed", key, plain(by))
 
 
 def _last_alert(entries: Sequence[MonitorEntry]) -> str:

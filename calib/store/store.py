@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,9 +15,7 @@ from sqlalchemy import URL, Column, Connection, Select, delete, func, insert, se
 from calib.reports import Report
 from calib.store.engine import (
     DamagedError,
-    DiskFullError,
     ReadOnlyError,
-    Reserve,
     StoreError,
     checked_url,
     database_url,
@@ -37,7 +35,7 @@ from calib.store.entries import (
     row_of,
 )
 from calib.store.integrity import Verification, check_database, readable_entries
-from calib.store.monitors import Monitors, Opens
+from calib.store.monitors import Monitors
 from calib.store.tables import (
     LISTED,
     NOT_DELETED,
@@ -100,18 +98,15 @@ class Store:
         self.url = checked_url(url)
         self.rest = rest
         self.read_only = False
-        self._reserve = Reserve.of(self.url)
         make_folder(self.url)
         self._engine = make_engine(self.url, patience)
         try:
-            self._with_reserve(lambda _: self._migrate())
+            self._migrate()
         except ReadOnlyError:
             self._open_read_only(patience)
         except BaseException:
             self.close()
             raise
-        else:
-            self._reserve.keep()
 
     def _migrate(self) -> None:
         with translate_errors(self.url):
@@ -135,7 +130,7 @@ class Store:
     @property
     def monitors(self) -> Monitors:
         """The monitors in the same database."""
-        return Monitors(self._reading, self._writing, self._with_reserve)
+        return Monitors(self._reading, self._writing)
 
     def close(self) -> None:
         """Close all connections."""
@@ -271,20 +266,16 @@ class Store:
             Whether it is removed at once and cannot be restored, also if it was deleted before.
         """
         name = _person(by)
-
-        def work(writing: Opens) -> None:
-            with writing() as connection:
-                remove_rested(connection, self.rest)
-                conditions = [] if for_good else [NOT_DELETED]
-                title = title_of(connection, report_id, *conditions)
-                line = {"report_id": report_id, "title": title, "deleted": now()}
-                connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
-                connection.execute(insert(deletions).values(line | {"deleted_by": name}))
-                log(connection, report_id, "deleted", title, name)
-                if for_good:
-                    remove(connection, select(reports.c.id).where(has_id(report_id)))
-
-        self._with_reserve(work)
+        with self._writing() as connection:
+            remove_rested(connection, self.rest)
+            conditions = [] if for_good else [NOT_DELETED]
+            title = title_of(connection, report_id, *conditions)
+            line = {"report_id": report_id, "title": title, "deleted": now()}
+            connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
+            connection.execute(insert(deletions).values(line | {"deleted_by": name}))
+            log(connection, report_id, "deleted", title, name)
+            if for_good:
+                remove(connection, select(reports.c.id).where(has_id(report_id)))
 
     def sweep(self) -> None:
         """Remove reports whose time to be restored is over; saving and deleting do it too."""
@@ -352,33 +343,6 @@ class Store:
     def _writing(self) -> Iterator[Connection]:
         with translate_errors(self.url), writing(self._engine) as connection:
             yield connection
-
-    @contextmanager
-    def _writing_little(self) -> Iterator[Connection]:
-        """A transaction of SQLite that does not overwrite what it deletes.
-
-        Some builds of SQLite write zeros over it, which takes as much space as what is deleted.
-        """
-        with self._writing() as connection:
-            usual = connection.exec_driver_sql("PRAGMA secure_delete").scalar()
-            connection.exec_driver_sql("PRAGMA secure_delete=FAST")
-            try:
-                yield connection
-            finally:
-                connection.exec_driver_sql(f"PRAGMA secure_delete={usual}")
-
-    def _with_reserve(self, work: Callable[[Opens], None]) -> None:
-        """Try an action again with the reserve if the disk is full."""
-        try:
-            work(self._writing)
-        except DiskFullError:
-            if not self._reserve.free():
-                raise
-            work(self._writing_little)
-            with suppress(StoreError), self._reading() as connection:
-                connection.exec_driver_sql("ROLLBACK")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._reserve.keep()
 
 
 def _person(by: str) -> str:
