@@ -17,7 +17,8 @@ class Page:
     ----------
     title : str
     after : str
-        The title of the page that it follows in the navigation.
+        The title of the page that it follows in the navigation, or of the group that it begins:
+        "Analyse" or "Operate".
     draw : str
         The function that draws it, such as "their_package.room:page".
     without_data, without_view, with_analysis : bool

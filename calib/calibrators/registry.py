@@ -23,7 +23,7 @@ class Method:
 
     `key` is the name in code, and `label` the name on the pages. It says in brackets on which scale
     the method works, "(on scores)", if another method has a similar name. `aliases` are other names
-    in the field, for the search on the Methods page. `summary` is a sentence about the assumptions.
+    in the field, for the search on the Learn page. `summary` is a sentence about the assumptions.
 
     Smaller values of `simplicity` are simpler. Of equally simple methods the one with the lower
     loss is recommended. `weighs_evidence` says whether the fit depends on how many rows there are,

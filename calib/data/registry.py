@@ -20,9 +20,10 @@ def installed(group: str) -> Iterable[Any]:
     # no such package.
     words = f"[{group}]".encode()
     for folder in filter(os.path.isdir, sys.path):
-        for entry in os.scandir(folder):
-            if entry.name.endswith((".dist-info", ".egg-info")):
-                with suppress(OSError), open(f"{entry.path}/entry_points.txt", "rb") as file:
+        for entry in os.listdir(folder):
+            if entry.endswith((".dist-info", ".egg-info")):
+                place = os.path.join(folder, entry, "entry_points.txt")
+                with suppress(OSError), open(place, "rb") as file:
                     if words in file.read():
                         from importlib.metadata import entry_points
 

@@ -190,7 +190,7 @@ class Metric:
     digits : int
         Number of decimals in tables.
     aliases : str
-        Other names in the field, for the search on the Methods page.
+        Other names in the field, for the search on the Learn page.
     part : str
         Which number tables show if the metric returns several; "" is the first.
     of : {"scores", "matrix"}

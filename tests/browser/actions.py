@@ -6,8 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Locator, Page
 
 from calib.text import JOINER
-from calib.ui.layout.navigation import LEARN
-from calib.ui.session.page_list import GROUPS
 from tests.browser.harness import by_key, open_static, settle
 
 
@@ -16,9 +14,6 @@ def go(page: Page, label: str) -> None:
     if label == "Data":
         open_menu(page, "data_chip")
         page.get_by_role("link", name="Columns, test rows and databases").click()
-    elif label in GROUPS[LEARN]:
-        by_key(page, "navigation").get_by_role("button").click()
-        by_key(page, "learn").get_by_role("link", name=label, exact=True).click()
     else:
         by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
     settle(page)

@@ -13,8 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calib.crossfit.settings import DEFAULT_METHODS
-from calib.ui.layout.navigation import LEARN
-from calib.ui.session.page_list import GROUPS, PAGES
+from calib.ui.session.page_list import PAGES
 from tests.browser.conftest import Tab, used
 from tests.browser.harness import by_key, settle, visit
 from tests.browser.looks import (
@@ -235,15 +234,15 @@ def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
 
 @on([WIDE], ["/compare", "/compare?ex=digits"])
 def test_the_menus_leave_the_links_of_the_header_free(shown: Page):
-    last = by_key(shown, "navigation").get_by_role("button", name=LEARN).bounding_box()
+    last = by_key(shown, "navigation").get_by_role("link", name="Learn").bounding_box()
     assert last["x"] + last["width"] <= by_key(shown, "tools").bounding_box()["x"]
 
 
 @on([PHONE], ["/compare", "/compare?ex=digits"])
 def test_links_of_the_navigation_do_not_overlap(shown: Page):
     boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]
-    # The links to the data and to the pages that explain are in menus.
-    in_bar = len(FILES) - 1 - len(GROUPS[LEARN])
+    # The link to the data is in a menu.
+    in_bar = len(FILES) - 1
     assert len(boxes) == (in_bar if "digits" in shown.url else in_bar - 1)
     assert min(box["height"] for box in boxes) >= TARGET
     for i, one in enumerate(boxes):
@@ -252,7 +251,7 @@ def test_links_of_the_navigation_do_not_overlap(shown: Page):
             assert right <= other["x"] or bottom <= other["y"]
 
 
-@on([PHONE], ["/", "/compare", "/methods"])
+@on([PHONE], ["/", "/compare", "/learn"])
 def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     link = by_key(shown, "navigation").locator("[aria-current=page]")
     name = urlsplit(shown.url).path.strip("/").capitalize()

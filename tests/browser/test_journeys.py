@@ -47,7 +47,7 @@ ON_PAGES = {
     "Decisions": ".st-key-live_decisions svg.benefit",
     "Monitor": ".st-key-monitor_example button",
     "Reports": ":is(.st-key-save, .st-key-new_report) button",
-    "Methods": ".st-key-glossary_metrics code",
+    "Learn": ".st-key-glossary_metrics code",
 }
 PHONE = {"width": 390, "height": 844}
 # WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
@@ -109,7 +109,7 @@ def test_first_visit(page: Page, analysis: LiveAnalysis, tmp_path: Path):
     settle(page)
     assert address(page)["ex"] == "svm"
 
-    for label in ("Cumulative", "Slices", "Functions", "Monitor", "Methods"):
+    for label in ("Cumulative", "Slices", "Functions", "Monitor", "Learn"):
         opened(page, label)
         assert address(page) == {"v": "1", "ex": "svm"}
     page.go_back()

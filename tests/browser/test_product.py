@@ -64,7 +64,7 @@ def link(named: dict[str, str]) -> str:
 
 def test_back_undoes_page_changes_and_no_other_step(page: Page):
     before = page.url
-    visit(page, "/methods")
+    visit(page, "/learn")
     go(page, "Reliability")
     for n_bins in (16, 17):
         by_key(page, "explorer").get_by_role("slider").press("ArrowRight")
@@ -72,7 +72,7 @@ def test_back_undoes_page_changes_and_no_other_step(page: Page):
         settle(page)
     go(page, "Data")
     back, forward = page.go_back, page.go_forward
-    for step, name in ((back, "reliability"), (back, "methods"), (forward, "reliability")):
+    for step, name in ((back, "reliability"), (back, "learn"), (forward, "reliability")):
         step()
         settle(page)
         assert urlsplit(page.url).path == f"/{name}"

@@ -66,7 +66,7 @@ CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS
 SHOWING = [
-    title for title in PAGES if title not in ("Data", "Classes", "Judge", "Monitor", "Methods")
+    title for title in PAGES if title not in ("Data", "Classes", "Automate", "Monitor", "Learn")
 ]
 
 

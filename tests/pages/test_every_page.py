@@ -175,10 +175,10 @@ FACTS: dict[str, Callable[[Shown], None]] = {
     "Functions": functions,
     "Compare": compare,
     "Decisions": decisions,
-    "Judge": judge,
+    "Automate": judge,
     "Monitor": monitor,
     "Reports": reports,
-    "Methods": methods,
+    "Learn": methods,
     "Data": data_page,
 }
 

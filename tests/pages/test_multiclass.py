@@ -45,7 +45,7 @@ def test_the_view_is_chosen_by_kind_and_by_name(texts):
     assert "view" not in press(app, "reset_view").query_params
 
 
-@pytest.mark.parametrize("page", ["Classes", "Data", "Methods"])
+@pytest.mark.parametrize("page", ["Classes", "Data", "Learn"])
 def test_a_view_is_chosen_only_where_it_changes_what_is_shown(page):
     app = start(page, csv(), **OWN)
     assert "view_kind" not in {each.key for each in app.segmented_control}

@@ -140,7 +140,7 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
     """A second uploader of a page has a `prefix` for its keys."""
     if session.opens_judge:
         session.opens_judge = False
-        st.switch_page(PAGES["Judge"])
+        st.switch_page(PAGES["Automate"])
     key = f"{prefix}data_file" if place == "data" else "data_test_file"
     with st.container(key=key):
         dropped = st.file_uploader(

@@ -60,7 +60,7 @@ def show(block: Block, key: str = "") -> str:
                 with place:
                     show(block.drawings[number], key and f"{key}_{number}")
         case Annotated():
-            left, right = st.columns([3, 2], gap="large")
+            left, right = st.columns([5, 4], gap="large")
             with left:
                 show(block.drawing, key)
             with right:

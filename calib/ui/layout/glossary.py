@@ -1,4 +1,4 @@
-"""What every metric, calibrator and term means, for the Methods page."""
+"""What every metric, calibrator and term means, for the Learn page."""
 
 from __future__ import annotations
 

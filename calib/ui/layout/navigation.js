@@ -14,7 +14,7 @@ if (!window.calibHistory) {
         same ? history.replaceState(state, title, url) : push(state, title, url);
     };
     const point = event => {
-        const link = event.target.closest?.(".st-key-navigation a, .st-key-learn a");
+        const link = event.target.closest?.(".st-key-navigation a");
         if (!link) return;
         const page = link.innerText.trim().toLowerCase();
         link.href = (page === "overview" ? "./" : page) + location.search;
@@ -44,9 +44,8 @@ if (!window.calibHistory) {
     const menu = document.querySelector("[data-testid=stMainMenuButton]");
     if (menu) menu.ariaLabel = menu.title = "Theme and print";
     const bar = document.querySelector(".st-key-navigation");
-    const links = [...bar?.querySelectorAll("a, button") ?? []];
-    // The button of a menu has the name of the shown page, and an icon after it.
-    const shown = links.find(link => link.textContent.trim().startsWith("PAGE"));
+    const links = [...bar?.querySelectorAll("a") ?? []];
+    const shown = links.find(link => link.textContent.trim() === "PAGE");
     // The links are drawn after this script runs.
     if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));
     for (const link of links) link.removeAttribute("aria-current");

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, ROOMS
 
-PRODUCT, DATA, LEARN = "calib", "Data", "Learn"
+PRODUCT, DATA = "calib", "Data"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -23,27 +23,10 @@ def draw(title: str, classes: bool) -> None:
         for name, pages in GROUPS.items():
             if name == DATA:
                 continue
-            with st.container(horizontal=True, key=f"pages_{key_of(name)}", gap=None):
-                shown = {
-                    label: page
-                    for label, page in pages.items()
-                    if classes or label not in MATRIX_PAGES
-                }
-                if name == LEARN:
-                    label = title if title in shown else LEARN
-                    with st.popover(label, type="tertiary"), st.container(key="learn", gap=None):
-                        _links(shown)
-                else:
-                    _links(shown)
-
-
-def _links(pages: dict[str, str]) -> None:
-    for label, page in pages.items():
-        st.page_link(page, label=label, query_params=ROOMS.get(label))
-
-
-def key_of(group: str) -> str:
-    return group.lower().replace(" ", "_")
+            with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
+                for label, page in pages.items():
+                    if classes or label not in MATRIX_PAGES:
+                        st.page_link(page, label=label, query_params=ROOMS.get(label))
 
 
 def tools() -> DeltaGenerator:

@@ -5,31 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from calib.figures import answer
-from calib.ui.layout.navigation import key_of
 from calib.ui.session.page_list import GROUPS
 
-# Widths in rem. The links of a group are drawn late, and the group must be as wide before.
-GROUP_WIDTHS_REM = {
-    "": 5.1875,
-    "Diagnose": 13.625,
-    "Calibrate": 9.6875,
-    "Decide and share": 16.0,
-    "Learn": 4.5,
-    "Data": 3.5,
-}
+# Widths in rem of a letter of a link, and of a link without its letters. The links of a group are
+# drawn late, and the group must be about as wide before.
+LETTER, LINK = 0.37, 0.75
 
 
 def css() -> str:
     labels = "".join(
-        f".st-key-pages_{key_of(name)} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
-        for name in GROUPS
+        f".st-key-pages_{name.lower()} {{ min-width: calc({len(''.join(pages))} * {LETTER}rem"
+        f" + {len(pages)} * {LINK}rem); }}\n"
+        for name, pages in GROUPS.items()
     )
-    # In a window that is not wide, links are closer and smaller, as the style sheet has it.
-    closer = ""
-    for name, width in GROUP_WIDTHS_REM.items():
-        rem = round(0.93 * width - 0.25 * len(GROUPS[name]), 3)
-        closer += f".st-key-pages_{key_of(name)} {{ min-width: {rem}rem; }}\n"
-    labels += f"@media (min-width: 1271px) and (max-width: 1400px) {{\n{closer}}}\n"
     # The place of a table that arrives late is kept free.
     heights = "".join(
         f"[class*=st-key-rows_{n}_] {{ min-height: {4.75 + 4 * n}rem; }}\n"

@@ -1,4 +1,4 @@
-"""Judging: the tables that a person dropped on the page Judge, and their meaning."""
+"""Judging: the tables that a person dropped on the page Automate, and their meaning."""
 
 from __future__ import annotations
 

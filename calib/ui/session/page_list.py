@@ -7,22 +7,22 @@ from collections.abc import Mapping
 
 from calib.feature import FEATURES
 
-# The answer and its data are the first and the last page, and have no group. The menu of the data
-# is at the right end of the header, and links to their page.
+# Pages of the first group are about the scores of today, and those of Operate about scores that
+# machines use. The menu of the data is at the right end of the header, and links to their page.
 CORE: Mapping[str, Mapping[str, str]] = {
-    "": {"Overview": "app.py"},
-    "Diagnose": {
+    "Analyse": {
+        "Overview": "app.py",
         "Reliability": "pages/reliability.py",
         "Cumulative": "pages/cumulative.py",
+        "Functions": "pages/functions.py",
+        "Compare": "pages/compare.py",
         "Classes": "pages/classes.py",
         "Slices": "pages/slices.py",
-    },
-    "Calibrate": {"Functions": "pages/functions.py", "Compare": "pages/compare.py"},
-    "Decide and share": {
         "Decisions": "pages/decisions.py",
         "Reports": "pages/reports.py",
     },
-    "Learn": {"Methods": "pages/methods.py"},
+    "Operate": {},
+    "Learn": {"Learn": "pages/learn.py"},
     "Data": {"Data": "pages/data.py"},
 }
 ADDED = {key: feature.page for key, feature in FEATURES.items() if feature.page is not None}
@@ -34,18 +34,21 @@ ROOMS: Mapping[str, dict[str, str]] = {
 }
 
 
-def _with_added(core: Mapping[str, str]) -> dict[str, str]:
-    """The pages of a group, with those that features add after them."""
+def _with_added(group: str, core: Mapping[str, str]) -> dict[str, str]:
+    """The pages of a group, with those that features add at its beginning or after them."""
     pages = list(core.items())
     for key, page in ADDED.items():
-        place = next((n for n, (title, _) in enumerate(pages, 1) if title == page.after), None)
+        titles = [group, *(title for title, _ in pages)]
+        place = titles.index(page.after) if page.after in titles else None
         if place is not None:
             file = ROOM_FILE if page.title in ROOMS else f"pages/{key}.py"
             pages.insert(place, (page.title, file))
     return dict(pages)
 
 
-GROUPS: Mapping[str, Mapping[str, str]] = {name: _with_added(pages) for name, pages in CORE.items()}
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    name: _with_added(name, pages) for name, pages in CORE.items()
+}
 PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
@@ -59,21 +62,21 @@ for _page in ADDED.values():
             stacklevel=2,
         )
 # Pages of earlier versions, and the page that each of their addresses leads to.
-MOVED: Mapping[str, str] = {"gallery": "methods"}
+MOVED: Mapping[str, str] = {"gallery": "learn", "methods": "learn", "judge": "automate"}
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
 WITHOUT_DATA = (
-    *("Reports", "Methods"),
+    *("Reports", "Learn"),
     *(page.title for page in ADDED.values() if page.without_data),
 )
 # These pages are the same in every view of a matrix.
 WITHOUT_VIEW = (
-    *("Data", "Classes", "Methods"),
+    *("Data", "Classes", "Learn"),
     *(page.title for page in ADDED.values() if page.without_view),
 )
 WITHOUT_ANALYSIS = (
-    *("Data", "Methods"),
+    *("Data", "Learn"),
     *(page.title for page in ADDED.values() if not page.with_analysis),
 )
 # On the other pages a changed choice has no effect.

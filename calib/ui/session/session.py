@@ -60,7 +60,7 @@ class Session:
     offered: Upload | None = None  # Data that were dropped instead of those.
     # Each read file changes the uploaders' keys, because a kept file is copied at every rerun.
     n_reads: int = 0
-    methods_filter: str = ""  # The words in the search field of the Methods page.
+    methods_filter: str = ""  # The words in the search field of the Learn page.
     explains: bool = False  # Whether "How to read it" is open.
     # The next three are those of the next report.
     title: str = ""
@@ -77,7 +77,9 @@ class Session:
     memo: Memo = field(default_factory=Memo)  # Results for the shown data.
     # The data and the choices of a cancelled computation, which is not begun again.
     cancelled: tuple[object, ...] | None = None
-    judging: Judging = field(default_factory=Judging)  # The tables and choices of the page Judge.
+    judging: Judging = field(
+        default_factory=Judging
+    )  # The tables and choices of the page Automate.
     opens_judge: bool = False  # Whether dropped tables are a judge's, which its page shows.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     # Only memos keep a result, so that it is freed when memory is short.

@@ -61,7 +61,7 @@ def test_the_address_of_a_page_that_moved_leads_to_the_living_page(before: str) 
     in_thread(Guard(answer, False), {**scope, "query_string": b"ex=svm&bins=7"}, send)
     start = next(one for one in sent if one["type"] == "http.response.start")
     assert start["status"] == 307
-    assert dict(start["headers"])[b"location"] == b"./methods?ex=svm&bins=7"
+    assert dict(start["headers"])[b"location"] == b"./learn?ex=svm&bins=7"
     assert {*MOVED}.isdisjoint(Path(file).stem for file in PAGES.values())
     assert {*MOVED.values()} <= {Path(file).stem for file in PAGES.values()}
 

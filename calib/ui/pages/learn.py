@@ -1,4 +1,4 @@
-"""Methods: what every number means, which convention it follows, and its source."""
+"""Learn: what every number means, which convention it follows, and its source."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OPEN_LINKED = """{
 
 
 def page() -> None:
-    session = frame.begin("Methods")
+    session = frame.begin("Learn")
     metrics, calibrators = metric_entries(), calibrator_entries()
     n_metrics, n_calibrators = (sum(map(len, g.values())) for g in (metrics, calibrators))
     st.markdown(f"## What {n_metrics} metrics and {n_calibrators} calibrators mean")

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
-from calib.features.judge.page import csv_of_next_rows, judge_report, width_sentence
+from calib.features.automate.page import csv_of_next_rows, judge_report, width_sentence
 from calib.loading import read
 from calib.loading.judged_rows import judged_example, judged_tables
 from calib.ui.session.judging import Judging
@@ -58,7 +58,7 @@ def shown(judged: pd.DataFrame, gold: pd.DataFrame | None = None, **columns: obj
     if gold is not None:
         judging = judging.with_table(read(gold), gold=True)
     session.judging = judging.having(**columns)
-    return start("Judge", session)
+    return start("Automate", session)
 
 
 @pytest.mark.parametrize("in_one_file", [True, False])
@@ -72,11 +72,11 @@ def test_tables_of_a_judge_that_are_dropped_anywhere_open_its_page(in_one_file: 
     app.file_uploader[0].set_value(contents).run()
     assert not app.exception
     session = session_of(app)
-    assert session.page == "Judge"
+    assert session.page == "Automate"
     assert session.upload is None
     (rows,) = session.judging.parts.rows.values()
     assert (len(rows.score), int(np.isfinite(rows.outcome).sum())) == (600, 120)
-    press(go(app, "Judge"), "as_predictions")
+    press(go(app, "Automate"), "as_predictions")
     assert (session.judging.judged, session.page) == (None, "Data")
     assert session.upload is not None
 
@@ -96,7 +96,7 @@ def test_other_tables_are_not_those_of_a_judge() -> None:
 
 
 def test_it_opens_on_an_example_that_is_said_to_be_one(texts):
-    app, result = start("Judge", m="platt"), judge_rows(judged_example())
+    app, result = start("Automate", m="platt"), judge_rows(judged_example())
     texts.shown(answers(app)[0])
     assert finding(app) == result.headline
     texts.shown(result.headline)
@@ -118,7 +118,7 @@ def test_it_opens_on_an_example_that_is_said_to_be_one(texts):
 
 
 def test_a_persons_own_tables_stay_until_the_example_is_wanted(texts):
-    app, (judged, gold) = start("Judge", m="platt"), tables()
+    app, (judged, gold) = start("Automate", m="platt"), tables()
     drop(app, JUDGED, judged)
     texts(finding(app))
     assert [problem.code for problem in session_of(app).judging.problems] == ["no-gold"]
@@ -132,7 +132,7 @@ def test_a_persons_own_tables_stay_until_the_example_is_wanted(texts):
     # A file that cannot be read leaves the tables.
     drop(app, GOLD, b"%PDF-1.7 and more", "x.pdf")
     assert app.error[0].value.startswith("Not read: ")
-    assert finding(go(go(app, "Methods"), "Judge")) == result.headline
+    assert finding(go(go(app, "Learn"), "Automate")) == result.headline
     assert finding(press(app, "judge_example")) == judge_rows(judged_example()).headline
 
 
@@ -183,7 +183,7 @@ def test_a_column_that_is_not_there_and_a_model_without_scores_are_said(texts):
 
 
 def test_a_log_with_several_scorers_is_read_after_one_is_chosen(texts):
-    app, cases = start("Judge", m="platt"), []
+    app, cases = start("Automate", m="platt"), []
     for number in range(100):
         scores = {"Faithfulness": number % 10 / 10, "Bias": 1 - number % 10 / 10}
         metrics = [{"name": k, "score": v, "success": v > 0.5} for k, v in scores.items()]
@@ -230,7 +230,7 @@ def test_the_settings_and_the_threshold_are_in_the_link(texts):
     assert address(app) == {"v": "1", "pass": "0.8", "points": "20", "next": "80"}
     agreement = judge_rows(rows, threshold=0.8).agreement
     assert key_numbers(app)["Agreement with the labels"] == f"{100 * agreement:.1f}%"
-    again = start("Judge", **address(app))
+    again = start("Automate", **address(app))
     assert again.number_input(key="judge_points").value == 20
     assert again.number_input(key="judge_next_rows").value == 80
     texts.shown(said(again))
@@ -274,5 +274,5 @@ def test_names_of_the_tables_are_no_markdown():
 
 
 def test_a_link_for_data_that_are_not_here_shows_it():
-    app = start("Judge", data="c3018ed03540", file="x.csv", rows="500")
+    app = start("Automate", data="c3018ed03540", file="x.csv", rows="500")
     assert finding(app) == judge_rows(judged_example()).headline

@@ -1,4 +1,4 @@
-"""Judge: can a judge's scores replace gold labels, and which share of the rows passes?"""
+"""Automate: can a judge's scores replace gold labels, and which share of the rows passes?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 from calib.analysis.judge import JudgeResult, gold_analysis, judge_rows
 from calib.blocks.judge import judges, pass_rates
 from calib.data.judged import JudgedRows
-from calib.features.judge.choices import NEXT_ROWS, PASS_FROM, POINTS
+from calib.features.automate.choices import NEXT_ROWS, PASS_FROM, POINTS
 from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.loading import Table
@@ -61,7 +61,7 @@ ROLES: Mapping[str, str] = {
 
 
 def page() -> None:
-    session = frame.begin("Judge")
+    session = frame.begin("Automate")
     results = analysed(session)
     shown = chosen_result(session, results)
     if shown is None:

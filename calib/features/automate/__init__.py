@@ -1,13 +1,13 @@
-"""Judge: can a judge's scores replace gold labels, and which share of the rows passes?"""
+"""Automate: what machines may decide, and whether a judge's scores can replace gold labels."""
 
 from calib.feature import FEATURES, Feature, Page
 
 FEATURES.add(
-    "judge",
+    "automate",
     Feature(
         page=Page(
-            "Judge",
-            after="Decisions",
+            "Automate",
+            after="Operate",
             draw=f"{__name__}.page:page",
             without_data=True,
             without_view=True,

@@ -1,4 +1,4 @@
-"""The Methods page's words come from the registries, whole, and can be found."""
+"""The Learn page's words come from the registries, whole, and can be found."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Choices of the page Judge: what passes, rows to label next, and the wanted interval."""
+"""Choices of the page Automate: what passes, rows to label next, and the wanted interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PASS_FROM = Choice[float](
     label="The judge's answer is pass from",
     help="Of its score, converted to 0 to 1.",
     chip="Pass from {:g}",
-    acts_on=on("Judge"),
+    acts_on=on("Automate"),
     widget=partial(st.number_input, step=0.05),
 )
 
@@ -27,7 +27,7 @@ NEXT_ROWS = Choice[int](
     values=whole(1, 10_000),
     label="Rows to label next",
     chip="{} rows to label next",
-    acts_on=on("Judge"),
+    acts_on=on("Automate"),
     widget=partial(st.number_input, step=10),
 )
 
@@ -38,6 +38,6 @@ POINTS = Choice[int](
     values=whole(1, 100),
     label="Width, in points",
     chip="Interval of {} points",
-    acts_on=on("Judge"),
+    acts_on=on("Automate"),
     widget=st.number_input,
 )

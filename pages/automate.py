@@ -1,0 +1,5 @@
+"""Automate."""
+
+from calib.features.automate import page
+
+page.page()

@@ -1,5 +1,0 @@
-"""Judge."""
-
-from calib.features.judge import page
-
-page.page()

@@ -1,0 +1,5 @@
+"""Learn."""
+
+from calib.ui.pages import learn
+
+learn.page()

@@ -1,5 +1,0 @@
-"""Methods."""
-
-from calib.ui.pages import methods
-
-methods.page()
