@@ -187,7 +187,7 @@ def fit(url: str) -> int:
         person.drop("data_file", "matrix.npz", data)
     start = time.perf_counter()
     with watched(url, process, neighbour) as seen, ThreadPoolExecutor() as pool:
-        list(pool.map(lambda person: person.open("compare"), people))
+        list(pool.map(lambda person: person.open("calibrators"), people))
         seconds = time.perf_counter() - start
     moves = [statistics.median(someone.moves) for someone in (usual, seen)]
     ratio, slow = moves[1] / moves[0], max(seen.health)

@@ -219,7 +219,7 @@ def _rare_event() -> Predictions:
     "boosting rounds",
     "Gradient boosting predicts whether a patient's diabetes progresses faster than the median. "
     "After one round its scores are underconfident; after 100 rounds it overfits and is "
-    "overconfident. On Compare, log loss falls and rises again, while "
+    "overconfident. On Calibrators, log loss falls and rises again, while "
     "calibrated scores stay about equally good.",
 )
 def _rounds() -> dict[str, Predictions]:

@@ -19,15 +19,15 @@ SCHEMES = ("light", "dark")
 # The first example has no matrix of scores, several models, choices or notices.
 MORE = {
     "classes": "/classes?ex=digits",
-    "compare-matrix": "/compare?ex=digits",
+    "compare-matrix": "/calibrators?ex=digits",
     "slices-matrix": "/slices?ex=digits",
     "reliability-models": "/reliability?ex=rounds",
-    "compare-models": "/compare?ex=rounds",
+    "compare-models": "/calibrators?ex=rounds",
     "reliability-lines": "/reliability?line=corp.smooth&axis=logit&show=uncalibrated.beta&at=0.7",
     "slices-time": "/slices?slice=half&cross=side&ranges=3&time=ink&level=0.9",
     "refused": "/reliability?bins=9999&level=7&colour=red",
     "monitor-alarm": "/monitor?ex=churn&watched=prepaid",
-    "few-rows": "/compare?ex=ten_labels",
+    "few-rows": "/calibrators?ex=ten_labels",
 }
 
 

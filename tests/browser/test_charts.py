@@ -44,9 +44,8 @@ PAGES = {
     "/reliability": 1,
     "/cumulative": 1,
     "/slices": 2,
-    "/functions": 1,
-    "/compare": 7,
-    "/compare?ex=rounds": 1,
+    "/calibrators": 8,
+    "/calibrators?ex=rounds": 9,
     "/classes?ex=digits": 10,
     "/decisions": 2,
     "/monitor?ex=churn": 1,
@@ -149,7 +148,7 @@ def test_the_charts_that_follow_a_hand_are_saved_as_they_are(page: Page):
 
 
 def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page: Page):
-    visit(page, "/compare")
+    visit(page, "/calibrators")
     chart = by_key(page, "chart_forest").locator(".saved")
     buttons = chart.locator(".chart-buttons")
     chart.scroll_into_view_if_needed()
@@ -181,7 +180,7 @@ def opacity(shown: Locator) -> float:
 @pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
-    visit(page, "/functions")
+    visit(page, "/calibrators")
     chart = by_key(page, "chart_functions").locator(".js-plotly-plot")
     across, upward = chart.evaluate(SIZE)
     assert across == pytest.approx(upward, abs=1)
@@ -207,9 +206,10 @@ def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
 
 def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, "/compare?m=uncalibrated.platt")
+    visit(page, "/calibrators?m=uncalibrated.platt")
+    metrics = by_key(page, "rows_2_metrics")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="CSV").first.click()
+        metrics.get_by_role("button", name="CSV").click()
     assert saved.value.suggested_filename == "metrics.csv"
     lines = list(csv.reader(Path(saved.value.path()).read_text("utf-8-sig").splitlines()))
     rows = EXAMPLES["naive_bayes"].load()
@@ -217,6 +217,6 @@ def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
     by_method = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
     for key, row in table.iterrows():
         assert float(by_method[CALIBRATORS[key].label]["log_loss"]) == row["log_loss"], key
-    page.get_by_role("button", name="Copy").first.click()
+    metrics.get_by_role("button", name="Copy").click()
     pasted = page.evaluate("() => navigator.clipboard.readText()")
     assert [line.split("\t") for line in pasted.split("\n")] == lines

@@ -30,7 +30,7 @@ FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.value
 # With chips and a notice, and with the data that a page needs or that fill it most.
 MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits", "monitor": "?ex=churn"}
 PATHS = ["/" if name == "app" else f"/{name}{MORE.get(name, '')}" for name in FILES]
-PATHS += ["/compare?ex=digits", "/compare?ex=rounds"]
+PATHS += ["/calibrators?ex=digits", "/calibrators?ex=rounds"]
 RELIABILITY = "/reliability?bins=20&colour=red"
 # WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
 TARGET = 24
@@ -166,7 +166,14 @@ def test_what_the_pointer_shows_can_be_read(shown: Page, scheme: str):
     shown.mouse.move(0, 0)
 
 
-NARROW = ["/slices", "/decisions", "/compare", RELIABILITY, "/compare?ex=rounds", "/cumulative"]
+NARROW = [
+    "/slices",
+    "/decisions",
+    "/calibrators",
+    RELIABILITY,
+    "/calibrators?ex=rounds",
+    "/cumulative",
+]
 
 
 @on([WIDE], NARROW)
@@ -195,7 +202,7 @@ def test_the_keyboard_reaches_every_control(shown: Page):
     assert not wanted - reached
 
 
-@on([PHONE], ["/compare"])
+@on([PHONE], ["/calibrators"])
 def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
     panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
     assert len(panels) == len(DEFAULT_METHODS)
@@ -207,7 +214,7 @@ def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
         assert panel["right"] <= PHONE[0]
 
 
-@on([WIDE], ["/compare"])
+@on([WIDE], ["/calibrators"])
 def test_on_a_wide_page_no_panel_stands_alone(shown: Page):
     panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
     rows = Counter(round(panel["y"]) for panel in panels)
@@ -222,7 +229,7 @@ def test_on_a_phone_the_calibrators_with_the_line_of_no_change_fit(shown: Page):
     assert table.evaluate("place => place.scrollWidth <= place.clientWidth")
 
 
-@on([WIDE], ["/compare?ex=digits"])
+@on([WIDE], ["/calibrators?ex=digits"])
 def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
     def middle(part: str) -> float:
         box = by_key(shown, "view").locator(part).bounding_box()
@@ -232,13 +239,13 @@ def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
     assert middle("[data-testid=stButtonGroup]") == pytest.approx(field, abs=1)
 
 
-@on([WIDE], ["/compare", "/compare?ex=digits"])
+@on([WIDE], ["/calibrators", "/calibrators?ex=digits"])
 def test_the_menus_leave_the_links_of_the_header_free(shown: Page):
     last = by_key(shown, "navigation").get_by_role("link", name="Learn").bounding_box()
     assert last["x"] + last["width"] <= by_key(shown, "tools").bounding_box()["x"]
 
 
-@on([PHONE], ["/compare", "/compare?ex=digits"])
+@on([PHONE], ["/calibrators", "/calibrators?ex=digits"])
 def test_links_of_the_navigation_do_not_overlap(shown: Page):
     boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]
     # The link to the data is in a menu.
@@ -251,7 +258,7 @@ def test_links_of_the_navigation_do_not_overlap(shown: Page):
             assert right <= other["x"] or bottom <= other["y"]
 
 
-@on([PHONE], ["/", "/compare", "/learn"])
+@on([PHONE], ["/", "/calibrators", "/learn"])
 def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     link = by_key(shown, "navigation").locator("[aria-current=page]")
     name = urlsplit(shown.url).path.strip("/").capitalize()
@@ -264,7 +271,7 @@ def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     assert (scrolled == 0) == (not name)
 
 
-@on([PHONE], ["/compare"])
+@on([PHONE], ["/calibrators"])
 def test_nothing_lies_on_the_navigation_while_the_page_works(shown: Page):
     status = shown.evaluate_handle(
         """() => {

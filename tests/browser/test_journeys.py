@@ -42,8 +42,7 @@ ON_PAGES = {
     "Reliability": ".st-key-explorer svg.diagram path.line",
     "Cumulative": ".st-key-chart_difference .js-plotly-plot",
     "Slices": ".st-key-chart_slices svg.plot",
-    "Functions": ".st-key-chart_functions .js-plotly-plot",
-    "Compare": ".st-key-chart_forest svg.plot",
+    "Calibrators": ".st-key-chart_forest svg.plot",
     "Decisions": ".st-key-live_decisions svg.benefit",
     "Monitor": ".st-key-monitor_example button",
     "Reports": ":is(.st-key-save, .st-key-new_report) button",
@@ -109,7 +108,7 @@ def test_first_visit(page: Page, analysis: LiveAnalysis, tmp_path: Path):
     settle(page)
     assert address(page)["ex"] == "svm"
 
-    for label in ("Cumulative", "Slices", "Functions", "Monitor", "Learn"):
+    for label in ("Cumulative", "Slices", "Calibrators", "Monitor", "Learn"):
         opened(page, label)
         assert address(page) == {"v": "1", "ex": "svm"}
     page.go_back()
@@ -127,7 +126,7 @@ def test_a_file_is_dropped(page: Page, churn: Path, tmp_path: Path):
     upload(page, churn)
     has_answer(page, own)
     expect(by_key(page, "data_chip")).to_contain_text("customers")
-    opened(page, "Compare")
+    opened(page, "Calibrators")
     page.reload()
     settle(page)
     table = saved(page, page.get_by_role("button", name="CSV").first, tmp_path)
@@ -143,7 +142,7 @@ def test_a_file_is_dropped(page: Page, churn: Path, tmp_path: Path):
     expect(page.get_by_role("heading", name="customers.csv (1,000 rows)")).to_be_visible()
     expect(page.locator("svg.plot, .metric-table")).to_have_count(0)
     upload(page, churn)
-    expect(page.locator(ON_PAGES["Compare"]).first).to_be_attached()
+    expect(page.locator(ON_PAGES["Calibrators"]).first).to_be_attached()
     assert address(page)["bins"] == "7"
 
 
@@ -159,12 +158,12 @@ def test_a_question_and_its_button(page: Page, tmp_path: Path):
     press(page, "repair_percent")
     expect(by_key(page, "repair_percent")).to_have_count(0)
     # Nothing is concluded before the answer.
-    go(page, "Compare")
+    go(page, "Calibrators")
     question = by_key(page, "question_choose").get_by_role("button")
     expect(question).to_have_count(2)
     expect(page.locator("svg.plot, .js-plotly-plot, .metric-table")).to_have_count(0)
     question.filter(has_text=f"{positive.mean():.1%} positive").click()
-    expect(page.locator(ON_PAGES["Compare"]).first).to_be_attached()
+    expect(page.locator(ON_PAGES["Calibrators"]).first).to_be_attached()
     opened(page, "Overview")
     numbers = page.locator(".answer dd")
     expect(numbers.nth(1)).to_contain_text(percent(rows["score"].mean() / 100))
@@ -362,7 +361,7 @@ def test_on_a_phone(page: Page):
     assert min(box["height"] for box in boxes) >= TARGET_PIXELS
     lines = sorted((box["x"], box["x"] + box["width"]) for box in boxes)
     assert all(end <= start for (_, end), (start, _) in pairwise(lines))
-    for label in ("Reliability", "Compare", "Decisions"):
+    for label in ("Reliability", "Calibrators", "Decisions"):
         opened(page, label)
         fits(page)
 
@@ -380,9 +379,9 @@ def test_by_keyboard_and_with_axe(page: Page, tmp_path: Path):
             break
     assert not wanted - reached
 
-    by_key(page, "navigation").get_by_role("link", name="Compare", exact=True).press("Enter")
-    page.wait_for_url("**/compare*")
-    expect(page.locator(ON_PAGES["Compare"]).first).to_be_attached()
+    by_key(page, "navigation").get_by_role("link", name="Calibrators", exact=True).press("Enter")
+    page.wait_for_url("**/calibrators*")
+    expect(page.locator(ON_PAGES["Calibrators"]).first).to_be_attached()
     settle(page)
     assert violations(page) == []
     page.get_by_role("button", name="Get code of Platt scaling").focus()

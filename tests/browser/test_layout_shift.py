@@ -48,7 +48,7 @@ PAGES = [
     "/",
     *(f"/{page.lower()}" for page in EVERY_PAGE if page not in ("Overview", *MATRIX_PAGES)),
 ]
-PAGES += ["/compare?ex=digits", "/classes?ex=digits", "/monitor?ex=churn"]
+PAGES += ["/calibrators?ex=digits", "/classes?ex=digits", "/monitor?ex=churn"]
 
 
 @pytest.mark.parametrize(("path", "width"), list(product(PAGES, (1440, 390, 1024))))

@@ -39,7 +39,7 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     expect(by_key(page, "chart_difference")).to_have_count(1)
     expect(by_key(page, "pick_model")).to_contain_text("epoch 1")
 
-    go(page, "Compare")
+    go(page, "Calibrators")
     expect(page.get_by_role("heading", name="epoch 1 has the lowest log loss")).to_be_visible()
     lines = [t for t in traces(page, "chart_models") if t["x"] != [None] and t["yaxis"] == "y"]
     assert [t["legendgroup"] for t in lines][:2] == ["uncalibrated", "clip"]

@@ -38,7 +38,7 @@ def test_one_control_sets_the_view_of_every_page(page: Page):
     assert (
         axis_title(page, "chart_reliability") == "Mean score of seven / Observed frequency of seven"
     )
-    for label in ("Functions", "Decisions"):
+    for label in ("Calibrators", "Decisions"):
         go(page, label)
         expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("seven")
     go(page, "Reliability")

@@ -85,14 +85,14 @@ def test_back_undoes_page_changes_and_no_other_step(page: Page):
 
 def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     visit(page, "/?bins=20")
-    link = by_key(page, "navigation").get_by_role("link", name="Compare", exact=True)
+    link = by_key(page, "navigation").get_by_role("link", name="Calibrators", exact=True)
     link.hover()
     assert link.get_attribute("href") == "compare?v=1&bins=20"
 
 
 @pytest.mark.parametrize(
     ("named", "labels"),
-    [(EVERYTHING, LABELS), (WITH_RANGE, ["Compare", "Reliability"])],
+    [(EVERYTHING, LABELS), (WITH_RANGE, ["Calibrators", "Reliability"])],
     ids=["bin", "range"],
 )
 def test_a_link_with_every_setting_and_the_navigation_stay_on_every_page(page: Page, named, labels):
@@ -147,7 +147,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
 
 def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page):
     visit(page, "/?v=1&level=0.9")
-    go(page, "Compare")
+    go(page, "Calibrators")
     open_menu(page, "settings")
     expect(by_key(page, "n_folds").get_by_role("slider")).to_have_value("5")
     expect(by_key(page, "confidence_level").get_by_role("combobox")).to_have_value("90%")
@@ -155,7 +155,7 @@ def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page)
 
 
 def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
-    visit(page, "/compare")
+    visit(page, "/calibrators")
     open_menu(page, "settings")
     box = by_key(page, "seed").get_by_role("spinbutton")
     box.fill("7")
@@ -202,6 +202,6 @@ def test_the_script_of_charts_arrives_after_overview_for_the_next_page(
         tab.wait_for_function(SCRIPT_ASKED_FOR)
         assert 0.0 < tab.evaluate("() => answered") < tab.evaluate(SCRIPT_ASKED_FOR)
         assert tab.locator(".js-plotly-plot").count() == 0
-        by_key(tab, "navigation").get_by_role("link", name="Functions", exact=True).click()
+        by_key(tab, "navigation").get_by_role("link", name="Calibrators", exact=True).click()
         tab.locator(".js-plotly-plot").first.wait_for()
         assert sum("PlotlyChart" in url for url in asked) == 1

@@ -282,7 +282,7 @@ def test_a_link_restores_slices_and_decisions(page: Page):
 
 def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
-    visit(page, "/compare")
+    visit(page, "/calibrators")
     table = page.locator(".metric-table").bounding_box()
     forest = by_key(page, "chart_forest").bounding_box()
     panels = by_key(page, "held_out").bounding_box()

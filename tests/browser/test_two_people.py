@@ -56,7 +56,7 @@ def uploaded(page: Page, rows: Path) -> str:
     """The link to what a person uploaded, on a page that shows it."""
     go(page, "Data")
     upload(page, rows)
-    go(page, "Compare")
+    go(page, "Calibrators")
     expect(by_key(page, SHOWN)).to_be_visible()
     assert "file=payroll" in page.url
     return page.url

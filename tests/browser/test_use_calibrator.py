@@ -34,7 +34,7 @@ def test_the_code_of_every_form_is_verified(page: Page, tmp_path: Path):
 
 
 def test_scores_of_the_analysis_and_new_ones_are_calibrated(page: Page, tmp_path: Path):
-    dialog = opened(page, "/compare?m=uncalibrated.platt.beta")
+    dialog = opened(page, "/calibrators?m=uncalibrated.platt.beta")
     dialog.get_by_role("radio", name="Calibrated scores").click()
     path = saved(page, dialog.get_by_role("button", name="Download CSV"), tmp_path)
     frame = pd.read_csv(path)

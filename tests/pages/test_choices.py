@@ -89,7 +89,7 @@ def shown(title: str) -> AppTest:
     session.take(session.upload.mapped(session.upload.mapping.chosen(slices=("ink", "side"))))
     for name, value in BEFORE.items():
         session.change(CHOICES[name], value)
-    if title == "Functions":  # Its chart needs two methods that epsilon changes.
+    if title == "Calibrators":  # Its chart needs two methods that epsilon changes.
         session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
     app = start(title, session)
     # Its chart is drawn only while it is open.
@@ -144,9 +144,9 @@ def test_what_the_data_and_the_other_choices_do_not_use_has_no_chip(texts):
     assert "sets bins" not in facts(plain, auto="1")
     texts.shown(facts(plain, at="0.5"))
     for key, page, fact in (
-        ("n_folds", "Compare", "draws folds"),
-        ("n_bins", "Compare", "sets bins"),
-        ("epsilon", "Compare", "uses epsilon"),
+        ("n_folds", "Calibrators", "draws folds"),
+        ("n_bins", "Calibrators", "sets bins"),
+        ("epsilon", "Calibrators", "uses epsilon"),
         ("cross", "Reports", "has columns"),
         ("slice_by", "Reliability", "in a bin"),
     ):

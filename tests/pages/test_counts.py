@@ -120,9 +120,9 @@ def test_a_file_that_counts_several_models_opens_as_those_models(tmp_path, texts
     app = start("Data", files, m="platt")
     assert list(session_of(app).upload.models) == ["score", "second"]
     texts.shown(said(app))
-    for page in ("Overview", "Reliability", "Slices", "Decisions", "Functions", "Reports"):
+    for page in ("Overview", "Reliability", "Slices", "Decisions", "Calibrators", "Reports"):
         assert not go(app, page).error
-    texts.shown(said(go(app, "Compare")))
+    texts.shown(said(go(app, "Calibrators")))
 
 
 def test_what_counts_cannot_be_is_refused(tmp_path):

@@ -155,17 +155,17 @@ def test_the_line_of_the_file_says_what_its_columns_were_read_as(texts):
 def test_folds_of_the_file_are_used_and_said_where_methods_are_compared(texts):
     folds = [f"{line},{i % 3}" for i, line in enumerate(LINES)]
     text = "\n".join(["outcome,score,cv_fold", *folds])
-    app = start("Compare", text, m="platt", folds="7")
+    app = start("Calibrators", text, m="platt", folds="7")
     texts.shown(protocol(app))
     texts.shown(said(app))
     assert not [found for found in app.slider if found.key == "n_folds"]
     go(app, "Data").selectbox(key="map_fold").set_value(None).run()
-    texts.shown(protocol(go(app, "Compare")))
+    texts.shown(protocol(go(app, "Calibrators")))
     assert app.slider(key="n_folds").value == 7
 
 
 def protocol(app):
-    """How the held-out scores were made, which Compare explains under a question mark."""
+    """How the held-out scores were made, which the page explains under a question mark."""
     return " ".join(each.proto.help for each in app.caption)
 
 

@@ -118,13 +118,10 @@ def slices(shown: Shown) -> None:
     assert ("search_segments" in {each.key for each in shown.app.button}) == shown.data.has_rows
 
 
-def functions(shown: Shown) -> None:
+def calibrators(shown: Shown) -> None:
     shown_rows = " ".join(one.proto.body for one in shown.app.get("html"))
     losses = re.findall(r"log loss </span>([0-9.]+)", shown_rows)
     assert losses == [*map(number, sorted(shown.analysis.table()["log_loss"]))]
-
-
-def compare(shown: Shown) -> None:
     found = copied(shown.app, "metrics")[0].set_index("method")
     expected = shown.analysis.table().set_index("method")
     for name in ("log_loss", "log_loss_low", "ks_error"):
@@ -172,8 +169,7 @@ FACTS: dict[str, Callable[[Shown], None]] = {
     "Cumulative": cumulative,
     "Classes": classes,
     "Slices": slices,
-    "Functions": functions,
-    "Compare": compare,
+    "Calibrators": calibrators,
     "Decisions": decisions,
     "Automate": judge,
     "Monitor": monitor,
@@ -231,7 +227,7 @@ def test_nobody_sees_anything_without_signing_in(page, monkeypatch, texts):
 
 
 # Two pages are enough for a property that every page has from the shared frame.
-TWO = ("Overview", "Compare")
+TWO = ("Overview", "Calibrators")
 OF_ONE_SCORE = [page for page in WITH_ANALYSIS if page != "Classes"]
 on_two_pages = pytest.mark.parametrize("page", common_first(OF_ONE_SCORE, TWO))
 
@@ -262,7 +258,7 @@ def test_nothing_is_concluded_from_reversed_scores_before_a_person_says_which_it
     assert asked == ["choose_0", "choose_1", "choose_2"]
 
 
-@pytest.mark.parametrize("page", ["Overview", "Functions"])
+@pytest.mark.parametrize("page", ["Overview", "Calibrators"])
 def test_warnings_stand_above_the_answer_and_notes_below_it(page):
     lines = rows(100).splitlines()
     app = start(page, "\n".join([*lines, *lines[1:6]]), m="platt")

@@ -133,10 +133,10 @@ def test_choices_survive_page_changes():
 
 @rare
 def test_epsilon_is_kept_until_it_returns_to_the_rule():
-    app = start("Functions", eps="0.01")
+    app = start("Calibrators", eps="0.01")
     assert app.select_slider(key="epsilon").value == -2.0
     app.select_slider(key="epsilon").set_value(-3.0).run()
-    go(go(app, "Overview"), "Functions")
+    go(go(app, "Overview"), "Calibrators")
     assert app.select_slider(key="epsilon").value == -3.0
     assert address(app)["eps"] == "0.001"
     app.toggle(key="epsilon_rule").set_value(True).run()

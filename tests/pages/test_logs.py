@@ -82,4 +82,4 @@ def test_several_logs_are_several_models():
     app = start("Data", files, m="platt")
     (table,) = [frame.value for frame in app.dataframe if "Source" in frame.value]
     assert table["Model"].tolist() == ["one", "two"]
-    assert "one" in said(go(app, "Compare"))
+    assert "one" in said(go(app, "Calibrators"))

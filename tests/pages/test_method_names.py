@@ -24,7 +24,7 @@ def written(app: AppTest) -> Iterator[str]:
             yield text
 
 
-@pytest.mark.parametrize("page", common_first(PAGES, ("Compare",)))
+@pytest.mark.parametrize("page", common_first(PAGES, ("Calibrators",)))
 def test_no_page_calls_platt_scaling_by_the_name_of_its_author_alone(page):
     app = start(page, **LINK)
     found = [
@@ -41,7 +41,7 @@ def names(table: str) -> list[str]:
 
 def test_the_order_of_methods_is_that_of_their_loss():
     """Pages have it from the analysis, and controls have the methods in the order of the menu."""
-    app = start("Compare", **LINK)
+    app = start("Calibrators", **LINK)
     analysis = model_of(session_of(app)).analysis
     losses = [analysis.methods[key].metrics["log_loss"].value for key in analysis.ranked]
     assert losses == sorted(losses)
@@ -60,7 +60,7 @@ def test_the_order_of_methods_is_that_of_their_loss():
     "link", [LINK, {"ex": "digits", "m": "temperature.platt.logistic.vector"}], ids=str
 )
 def test_every_page_has_that_order(link):
-    app = start("Compare", **link)
+    app = start("Calibrators", **link)
     *_, table = metric_tables(app)
     ranked = names(table)
     controls = ["Uncalibrated", *(name for name in ranked if name != "Uncalibrated")]
@@ -73,7 +73,7 @@ def test_every_page_has_that_order(link):
     if "ex" in link:
         assert go(app, "Classes").selectbox(key="classes").options == controls
     else:
-        html = " ".join(e.proto.body for e in go(app, "Functions").get("html"))
+        html = " ".join(e.proto.body for e in go(app, "Calibrators").get("html"))
         assert re.findall(r"<span><b>([^<]*)", html) == ranked
 
 

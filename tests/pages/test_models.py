@@ -108,7 +108,7 @@ def test_names_with_any_character_come_back_from_a_link():
 def test_two_models_of_one_file_are_compared_in_one_sentence_one_table_and_one_chart(
     frame, named, texts
 ):
-    app = start("Compare", frame, m="platt")
+    app = start("Calibrators", frame, m="platt")
     texts.shown(said(app), "paired")
     a, b = (-np.log(np.where(Y == 1, p, 1.0 - p)) for p in (A, B))
     heading = next(e.value for e in app.markdown if e.value.startswith("## ")).replace("\\", "")
@@ -159,7 +159,7 @@ def test_a_column_that_names_no_models_is_given_up_by_hand():
 
 @rare
 def test_compare_says_which_model_is_best_and_draws_checkpoints(texts):
-    app = start("Compare", ex="rounds")
+    app = start("Calibrators", ex="rounds")
     texts.shown(said(app))
     charts = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in charts) == 1
@@ -185,7 +185,7 @@ def test_checkpoints_of_a_network_are_matrices(texts):
     assert not press(app, "repair_logits").error
     for page in WITH_ANALYSIS:
         assert not go(app, page).error
-    app = go(app, "Compare")
+    app = go(app, "Calibrators")
     texts.shown(said(app))
     ids = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in ids) == 1

@@ -63,7 +63,7 @@ def test_rows_are_correct_in_the_view_of_the_top_label_alone():
 def test_another_view_fits_nothing_again(monkeypatch):
     session = dropped(csv(), m="temperature.platt")
     rows = model_of(session).rows
-    # Functions fits methods of one score, and keeps those of the matrix.
+    # The curves need methods of one score, and keep those of the matrix.
     state.one_score_analysis(session, rows, no_progress)
 
     def refuse(*_args, **_kwargs):
@@ -74,8 +74,8 @@ def test_another_view_fits_nothing_again(monkeypatch):
     assert model_of(session).analysis.settings.view == "within:2"
 
 
-def test_functions_recommends_what_all_other_pages_do():
-    session = session_of(start("Functions", ex="digits", m="dirichlet.beta"))
+def test_curves_of_a_view_have_the_advice_of_the_matrix():
+    session = session_of(start("Calibrators", ex="digits", m="dirichlet.beta"))
     model = model_of(session)
     advised = model.analysis.recommendation
     assert advised.method == "dirichlet"
@@ -87,7 +87,7 @@ def test_functions_recommends_what_all_other_pages_do():
 
 @rare
 def test_the_way_over_functions_says_what_its_curves_are(texts):
-    app = start("Functions", **DIGITS)
+    app = start("Calibrators", **DIGITS)
     texts.shown(" ".join(info.value for info in app.info))
 
 
@@ -168,8 +168,8 @@ def test_a_class_that_is_selected_opens(monkeypatch):
     assert headings(app)[0] == "calib: Reliability"
 
 
-def test_compare_shows_all_classes(texts):
-    app = start("Compare", **DIGITS)
+def test_calibrators_shows_all_classes(texts):
+    app = start("Calibrators", **DIGITS)
     # No page shows two losses of one name.
     shown = " ".join(metric_tables(app))
     texts.shown(shown, "words")

@@ -238,10 +238,10 @@ def test_several_models_are_compared(folder):
     mapping = Columns(outcome="y", models=("p_old", "p_new"), positive="1")
     app = start("Data", shown(table(folder, "t.parquet", mapping)))
     assert app.segmented_control(key="map_kind").value == "By model"
-    for page in ("Overview", "Reliability", "Slices", "Decisions", "Functions", "Reports"):
+    for page in ("Overview", "Reliability", "Slices", "Decisions", "Calibrators", "Reports"):
         assert not go(app, page).error, page
     assert set(session_of(app).upload.models) == {"p_old", "p_new"}
-    assert "Counts do not pair rows" in said(go(app, "Compare"))
+    assert "Counts do not pair rows" in said(go(app, "Calibrators"))
 
 
 def test_a_link_names_the_source_and_the_table_and_counts_again(folder):

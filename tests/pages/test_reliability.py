@@ -91,7 +91,7 @@ def test_how_to_read_stays_open_on_all_pages_once_it_was_opened():
     assert expander.proto.expanded
 
 
-@pytest.mark.parametrize("page", ["Reliability", "Functions"])
+@pytest.mark.parametrize("page", ["Reliability", "Calibrators"])
 def test_few_rows_are_not_drawn(page, texts):
     app = start(page, rows(8), m="platt")
     texts.shown(said(app), "each case")

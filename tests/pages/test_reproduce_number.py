@@ -1,4 +1,4 @@
-"""Reproduce a number, on Reliability and Compare."""
+"""Reproduce a number, on Reliability and Calibrators."""
 
 import re
 from html import unescape
@@ -25,7 +25,7 @@ def typed(app: AppTest, text: str) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize("page", ["Reliability", "Compare"])
+@pytest.mark.parametrize("page", ["Reliability", "Calibrators"])
 def test_the_number_of_another_tool_is_named_and_in_the_link(page, texts):
     app = start(page, m="platt")
     texts.shown([one.label for one in app.expander], "each case")
@@ -36,7 +36,7 @@ def test_the_number_of_another_tool_is_named_and_in_the_link(page, texts):
 
 
 def test_none_and_no_number_say_so(texts):
-    app = start("Compare", m="platt", num="0.9876543")
+    app = start("Calibrators", m="platt", num="0.9876543")
     texts.shown(text_of(app))
     assert "Nearest conventions" in text_of(app)
     for text in ("0,132", "about 0.1", "-1"):
@@ -45,7 +45,7 @@ def test_none_and_no_number_say_so(texts):
 
 @rare
 def test_scores_of_a_calibrator_of_one_of_several_models():
-    app = start("Compare", LONG, m="platt")
+    app = start("Calibrators", LONG, m="platt")
     assert len(app.selectbox(key="reproduced_of").options) == 2
     rows = calib.load_models(LONG)["b"]
     number = f"{calib.analyze(rows, {'methods': ()}).table()['ece_quantile'].iloc[0]:.7f}"

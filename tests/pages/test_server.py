@@ -34,7 +34,7 @@ def test_a_cancelled_analysis_waits_until_it_is_asked_for_again(texts) -> None:
     assert not press(app, "analyse_anyway").info
     # Another choice, or page, is another analysis.
     session.cancelled = session.asked
-    go(app, "Compare")
+    go(app, "Calibrators")
     assert session.cancelled is None
 
 

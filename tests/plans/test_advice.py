@@ -19,7 +19,7 @@ from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.evidence import PLAN
 from calib.reports.verify import verify_report
-from calib.ui.pages import compare
+from calib.ui.pages.calibrators import page as compare
 from calib.ui.pages.decisions.page import answer
 from calib.ui.pages.overview import time_finding
 from calib.ui.session import choices, state
@@ -108,7 +108,7 @@ def test_other_bins_keep_the_plan(session):
 
 
 @rare
-@pytest.mark.parametrize("page", ["Reliability", "Slices", "Functions", "Compare", "Decisions"])
+@pytest.mark.parametrize("page", ["Reliability", "Slices", "Calibrators", "Decisions"])
 def test_every_page_with_calibrators_of_all_rows_links_to_the_plan(session, page):
     app = start(page, session)
     links = [each for each in app.main if each.type == "page_link"]

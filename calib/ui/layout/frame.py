@@ -12,6 +12,7 @@ from typing import NoReturn, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import BestModel, ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
@@ -113,14 +114,14 @@ def pick_model(session: Session) -> None:
         session.chosen = session.chosen.having(MODEL, shown)
         # The header and the controls are those of the first model.
         st.rerun()
-    # The heading of Compare says more.
-    if session.page != "Compare":
+    # The heading of Calibrators says more.
+    if session.page != "Calibrators":
         compared.caption(plain(_compared(best, n_models)), help=SHOWN_FIRST)
 
 
 def _compared(best: BestModel | None, n_models: int) -> str:
     if best is None:
-        return f"Compare shows which of the {n_models} models is best."
+        return f"Calibrators shows which of the {n_models} models is best."
     return f"With the recommended calibrators, {best_model(best)}."
 
 
@@ -197,15 +198,12 @@ def _count(session: Session, table: Upload) -> NoReturn:
     st.rerun()
 
 
-def model(session: Session, *, one_score: bool = False) -> state.Model:
-    """With `one_score`, the view of a matrix is shown as rows with one score each."""
+def model(session: Session) -> state.Model:
     source(session)
-    given, name = predictions(session), state.model_name(session)
-    fit = state.one_score_analysis if one_score else state.analysis
-    rows = state.one_score(session, given) if one_score else given
+    rows, name = predictions(session), state.model_name(session)
 
     def work(progress: Progress) -> state.Model:
-        made = state.Model(rows, fit(session, given, progress), name)
+        made = state.Model(rows, state.analysis(session, rows, progress), name)
         return results.with_plan_of(session, made)
 
     shown = _compute(work, "analysis")
@@ -215,6 +213,13 @@ def model(session: Session, *, one_score: bool = False) -> state.Model:
     notes.above(session)
     notes.plan(session, shown)
     return shown
+
+
+def one_score_analysis(session: Session, shown: state.Model) -> LiveAnalysis:
+    """The analysis whose calibrators are functions of one score: of a matrix, that of its view."""
+    if not session.is_matrix:
+        return shown.analysis
+    return _compute(partial(state.one_score_analysis, session, shown.rows), "one_score")
 
 
 def reading(text: str, about: str = "") -> None:

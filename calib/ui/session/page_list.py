@@ -14,8 +14,7 @@ CORE: Mapping[str, Mapping[str, str]] = {
         "Overview": "app.py",
         "Reliability": "pages/reliability.py",
         "Cumulative": "pages/cumulative.py",
-        "Functions": "pages/functions.py",
-        "Compare": "pages/compare.py",
+        "Calibrators": "pages/calibrators.py",
         "Classes": "pages/classes.py",
         "Slices": "pages/slices.py",
         "Decisions": "pages/decisions.py",
@@ -62,7 +61,11 @@ for _page in ADDED.values():
             stacklevel=2,
         )
 # Pages of earlier versions, and the page that each of their addresses leads to.
-MOVED: Mapping[str, str] = {"gallery": "learn", "methods": "learn", "judge": "automate"}
+MOVED: Mapping[str, str] = {
+    **dict.fromkeys(("gallery", "methods"), "learn"),
+    "judge": "automate",
+    **dict.fromkeys(("functions", "compare"), "calibrators"),
+}
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.

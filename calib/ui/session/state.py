@@ -195,7 +195,7 @@ def best_model(session: Session, progress: Progress) -> BestModel | None:
         fitted = {name: fit(number, name) for number, name in enumerate(every)}
         return session.memo(compare_recommended, fitted)
     except ValueError:
-        return None  # The page of the model, or Compare, says why.
+        return None  # The page of the model, or Calibrators, says why.
 
 
 def _of_person(upload: Upload | None) -> bool:
@@ -225,20 +225,12 @@ def _fitting(settings: Settings) -> Settings:
     return replace(settings.fitting(), confidence_level=settings.confidence_level)
 
 
-def one_score(session: Session, rows: Data) -> Data:
-    if not rows.is_matrix:
-        return rows
-    return session.memo(Predictions.one_score, rows_of(rows), session.settings.view)
-
-
 def one_score_analysis(session: Session, given: Data, progress: Progress) -> LiveAnalysis:
-    """The analysis of the score of a view, whose methods are functions of that score alone.
+    """The analysis of the score of a view of a matrix. Its methods are functions of that score.
 
     What is recommended is the calibrator of the whole matrix, as on all other pages.
     """
-    if not session.is_matrix:
-        return analysis(session, given, progress)
-    rows = one_score(session, given)
+    rows = session.memo(Predictions.one_score, rows_of(given), session.settings.view)
     settings = one_score_settings(session.settings, Settings().view)
     fitted = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
     alone = session.memo(Unkeyed(analyze, earlier=fitted), rows, settings)

@@ -57,11 +57,14 @@ def test_the_address_of_a_page_that_moved_leads_to_the_living_page(before: str) 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": f"{before}/gallery", "headers": []}
-    in_thread(Guard(answer, False), {**scope, "query_string": b"ex=svm&bins=7"}, send)
-    start = next(one for one in sent if one["type"] == "http.response.start")
-    assert start["status"] == 307
-    assert dict(start["headers"])[b"location"] == b"./learn?ex=svm&bins=7"
+    scope = {"type": "http", "method": "GET", "query_string": b"ex=svm&bins=7", "headers": []}
+    for address in MOVED:
+        in_thread(Guard(answer, False), {**scope, "path": f"{before}/{address}"}, send)
+    starts = [one for one in sent if one["type"] == "http.response.start"]
+    assert [start["status"] for start in starts] == [307] * len(MOVED)
+    places = [dict(start["headers"])[b"location"].decode() for start in starts]
+    assert places == [f"./{page}?ex=svm&bins=7" for page in MOVED.values()]
+    assert {MOVED["functions"], MOVED["compare"]} == {"calibrators"}
     assert {*MOVED}.isdisjoint(Path(file).stem for file in PAGES.values())
     assert {*MOVED.values()} <= {Path(file).stem for file in PAGES.values()}
 

@@ -33,7 +33,7 @@ EPSILON_RANGE = (1e-15, 0.32)
 EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
-BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
+BINNED = ("Overview", "Reliability", "Calibrators", "Slices", "Reports")
 SEGMENTED = partial(st.segmented_control, required=True)
 
 
@@ -88,7 +88,7 @@ ADDED_METRICS = Choice[tuple[str, ...]](
     label="More metrics",
     help="Columns added to the metric table. Slow: 400 resamples per interval.",
     chip=lambda keys: f"{len(keys)} more metric{'' if len(keys) == 1 else 's'}",
-    acts_on=on("Compare", "Reports"),
+    acts_on=on("Calibrators", "Reports"),
     widget=st.multiselect,
 )
 
@@ -127,8 +127,7 @@ EPSILON = Choice[float | None](
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
-    # The Functions page draws the compact logit itself.
-    acts_on=on(*WITH_ANALYSIS, when="uses epsilon") | on("Functions"),
+    acts_on=on(*WITH_ANALYSIS, when="uses epsilon"),
     widget=st.select_slider,
     shown=lambda value: float(
         np.clip(round(math.log10(value or 1.0), 1), EXPONENTS[0], EXPONENTS[-1])
@@ -181,7 +180,7 @@ BAND = Choice[str](
     help="Off: if the model were calibrated, each dot would fall in the grey band with the "
     "confidence level. On: all dots at once would.",
     chip="Simultaneous band",
-    acts_on=on("Overview", "Reliability", "Compare", "Reports"),
+    acts_on=on("Overview", "Reliability", "Calibrators", "Reports"),
     widget=st.toggle,
     shown=lambda band: band == "simultaneous",
     taken=lambda together: "simultaneous" if together else "per_bin",

@@ -29,7 +29,7 @@ from calib.ui.session.page_list import WITH_ANALYSIS
 PILLS = partial(st.pills, selection_mode="multi")
 # More models are not analysed before one of them is shown.
 MAX_COMPARED = 6
-# The table of the Compare page can show these columns, besides the added metrics.
+# The table of the Calibrators page can show these columns, besides the added metrics.
 COLUMN_LABELS = {
     "log_loss": "Log loss",
     "log_loss_change": "Change in log loss",
@@ -71,7 +71,7 @@ COLUMNS = Choice[tuple[str, ...]](
     label="Columns",
     help="Columns of the metric table. Changes are relative to the uncalibrated scores.",
     chip=lambda keys: f"{len(keys)} columns",
-    acts_on=on("Compare"),
+    acts_on=on("Calibrators"),
     widget=st.multiselect,
 )
 
@@ -84,7 +84,7 @@ AXIS = Choice[AxisKind | None](
     label="Axes",
     help="The log-odds axis spreads out probabilities near 0 and 1.",
     chip=lambda axis: f"{AXES[axis or 'linear']} axes",
-    acts_on=on("Reliability", "Functions"),
+    acts_on=on("Reliability", "Calibrators"),
     widget=SEGMENTED,
 )
 
@@ -120,7 +120,7 @@ KNOTS = Choice[bool](
     label="Mark the knots",
     help="Scores at which the pieces of a calibration function meet.",
     chip="Knots marked",
-    acts_on=on("Functions"),
+    acts_on=on("Calibrators"),
     widget=st.toggle,
 )
 
@@ -132,7 +132,7 @@ OVER_EPSILON = Choice[tuple[str, ...]](
     label="Log loss of",
     help="Each point needs one fit per fold. SplineCalib is the slowest.",
     chip=lambda keys: f"{len(keys)} over ε",
-    acts_on=on("Functions"),
+    acts_on=on("Calibrators"),
     widget=PILLS,
 )
 
@@ -212,7 +212,7 @@ REPRODUCED = Choice[str](
     label="Number from a paper or another tool",
     help="Its digits decide which values count as equal. Numbers above 1 are read as per cent.",
     chip=lambda text: f"Reproduce {plain(text)}",
-    acts_on=on("Reliability", "Compare"),
+    acts_on=on("Reliability", "Calibrators"),
     widget=st.text_input,
     # No number that is read is longer.
     taken=lambda text: text.strip()[: MAX_LENGTH + 1],
@@ -239,7 +239,7 @@ AFTER = Choice[str](
     label="After calibration by",
     help="Its held-out scores, compared with the uncalibrated scores.",
     chip=lambda key: f"After {method_label(key)}",
-    acts_on=on("Slices", "Decisions") | on("Compare", when="several models"),
+    acts_on=on("Slices", "Decisions") | on("Calibrators", when="several models"),
     widget=st.selectbox,
 )
 

@@ -1,4 +1,4 @@
-"""Functions: what every calibrator maps a score to."""
+"""What every calibrator maps a score to, and the epsilon of splines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from calib.figures.losses import epsilon_chart
 from calib.text import interval, joined, level, number, plain, significant
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, notes, tables, words
+from calib.ui.layout import charts, frame, tables, words
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON
 from calib.ui.session.memo import Keyed
@@ -48,36 +48,29 @@ EFFECT = (
 VIEW_NOTE = (
     "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
     "curves below are fitted to the score of this view alone, and methods that need the matrix are "
-    "left out. All other pages show the calibrators of the matrix."
+    "left out. The tables have the calibrators of the matrix."
 )
 
 
-def page() -> None:
-    session = frame.begin("Functions")
-    model = frame.model(session, one_score=True)
-    body(session, model)
-    notes.below(session, model)
-
-
 def body(session: Session, model: state.Model) -> None:
-    analysis = model.analysis
-    findings = function_findings(analysis)
-    st.markdown(f"## {plain(findings.sentence)}.")
-    if findings.detail:
-        st.markdown(plain(findings.detail))
+    analysis = frame.one_score_analysis(session, model)
     if session.is_matrix:
         st.info(f"{VIEW_NOTE} {plain(analysis.recommendation.sentence)}")
+    findings = function_findings(analysis)
+    st.markdown(f"### {plain(findings.sentence)}")
+    if findings.detail:
+        st.markdown(plain(findings.detail))
     if reason := words.too_few(analysis):
         st.info(reason)
         return
     left, right = st.columns([7, 6], gap="large")
     with left:
-        with widgets.toolbar("functions"):
+        with widgets.toolbar("calibrators"):
             widgets.axis(session)
             widgets.control(session, choices.KNOTS)
         diagram(session, analysis)
     with right:
-        parameters(session, model)
+        parameters(session, replace(model, analysis=analysis))
     spline_settings(session, analysis)
 
 

@@ -1,4 +1,4 @@
-"""Overview and Compare: what they say of the calibrators, and the tables beside it."""
+"""Overview and Calibrators: what they say of the calibrators, and the tables beside it."""
 
 import re
 
@@ -10,7 +10,8 @@ from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
 from calib.text import plain
-from calib.ui.pages import compare, overview
+from calib.ui.pages import overview
+from calib.ui.pages.calibrators import page
 from calib.ui.session.session import Session
 from calib.words.overview import why_shown
 from calib.words.recommendations import RULE
@@ -28,13 +29,13 @@ def test_the_heading_says_how_many_methods_tie_with_the_recommended_one(analysis
     best = method_results.differences_from_best(analysis.held_out, analysis.ranked[0], 0.95)
     tied = [key for key, change in best.items() if change.low <= 0.0]
     assert analysis.recommendation.method in tied
-    said = compare.finding(analysis, best)
+    said = page.finding(analysis, best)
     assert f"of {len(tied)} tied methods." in said
     texts(said)
 
 
 def test_the_advice_has_two_losses_that_differ_by_the_change(analysis, texts):
-    advice = compare.plain_advice(analysis)
+    advice = page.plain_advice(analysis)
     before, after, change = re.search(r"([\d.]+) → ([\d.]+), change −([\d.]+)", advice).groups()
     assert f"{float(before) - float(after):.4f}" == change
     texts(advice)
@@ -51,11 +52,11 @@ def test_the_advice_has_two_losses_that_differ_by_the_change(analysis, texts):
 def test_only_calibrators_of_one_score_have_a_number_of_parameters(example, methods, said):
     rows = EXAMPLES[example].load()
     settings = {"methods": methods} if methods else {}
-    assert compare.plain_advice(calib.analyze(rows, settings)).startswith(said)
+    assert page.plain_advice(calib.analyze(rows, settings)).startswith(said)
 
 
-def test_compare_has_the_evidence_beside_the_values(analysis, texts):
-    app = start("Compare")
+def test_the_page_has_the_evidence_beside_the_values(analysis, texts):
+    app = start("Calibrators")
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
     # Calibrators hardly change the ranking, so one sentence says the AUC of all.
@@ -79,7 +80,7 @@ def test_compare_has_the_evidence_beside_the_values(analysis, texts):
 
 
 def test_columns_of_the_table_can_be_chosen(texts):
-    app = start("Compare", m="platt")
+    app = start("Calibrators", m="platt")
     assert app.multiselect(key="columns").value == ["log_loss", "log_loss_change", "ks_error"]
     app.multiselect(key="columns").set_value(["slope", "mce", "ece_uniform"]).run()
     table = markup(app, "Metrics")
@@ -92,7 +93,7 @@ def test_columns_of_the_table_can_be_chosen(texts):
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended(texts):
     texts.shown(start(ex="ten_labels").button(key="use").label)
     texts.shown(start(m="platt").button(key="use").label)
-    few = start("Compare", ex="ten_labels")
+    few = start("Calibrators", ex="ten_labels")
     texts.shown(" ".join(each.value for each in few.info))
 
 

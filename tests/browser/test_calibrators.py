@@ -1,4 +1,4 @@
-"""Exploring epsilon on the Functions page."""
+"""Exploring epsilon on the Calibrators page."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -29,7 +29,7 @@ def marked(drawn: dict) -> tuple[float, float]:
 
 
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
-    visit(page, "/functions?ex=logistic&eps=0.1")
+    visit(page, "/calibrators?ex=logistic&eps=0.1")
     expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("0.1")
     spline = trace(page, "chart_functions", "Spline")["y"]
     x, loss = marked(trace(page, "chart_epsilon", "Spline"))
@@ -48,7 +48,7 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
 
 
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
-    visit(page, "/functions?ex=logistic")
+    visit(page, "/calibrators?ex=logistic")
     open_settings(page)
     ruled = trace(page, "chart_functions", "Spline")["y"]
     assert "Spline, automatic ε" not in names(page, "chart_functions")

@@ -1,4 +1,4 @@
-"""Compare: which calibrator is worth it, and is the gain real?"""
+"""Calibrators: what each does to a score, which is worth it, and whether the gain is real."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from calib.ui.layout.tables import (
     metric_table,
     to_best_lines,
 )
+from calib.ui.pages.calibrators import curves
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -103,7 +104,7 @@ LINES_READING = """
 
 
 def page() -> None:
-    session = frame.begin("Compare")
+    session = frame.begin("Calibrators")
     model = frame.model(session)
     if len(state.models(session)) > 1:
         compare_models(session, model)
@@ -116,16 +117,18 @@ def body(session: Session, model: state.Model) -> None:
     to_best = differences_from_best(session, analysis)
     st.markdown(f"## {plain(finding(analysis, to_best))}")
     recommendation(analysis)
-    with widgets.toolbar("compare"):
-        use_calibrator.button(session, model, leads=True)
+    use_calibrator.button(session, model, leads=True)
+    curves.body(session, model)
+    st.markdown("### Metrics")
+    with widgets.toolbar("columns"):
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
-        st.markdown("### All classes")
+        st.markdown("#### All classes")
         columns = chosen_columns(analysis, shown, matrix_columns(compared, to_best))
         table(session, model, "all_classes", columns)
         if len(analysis.methods) > 1:
             matrix_forest(analysis)
-        st.markdown(f"### This view: {plain(analysis.data.positive_name)}")
+        st.markdown(f"#### This view: {plain(analysis.data.positive_name)}")
         to_best = {}
     columns = metric_columns(analysis.columns, analysis.methods, to_best)
     table(session, model, "metrics", chosen_columns(analysis, shown, columns))

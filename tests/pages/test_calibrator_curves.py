@@ -1,4 +1,4 @@
-"""Functions: a row and a line per calibrator, and the curves that wait until they are opened."""
+"""Curves of calibrators, with a row each, and the study of epsilon, which waits to be opened."""
 
 import json
 import re
@@ -43,11 +43,11 @@ def fits(monkeypatch) -> list[float]:
 
 
 def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
-    app = start("Functions", m="platt.spline")
+    app = start("Calibrators", m="platt.spline")
     assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
     assert [one.key for one in app.button if one.label == "Get code"] == ["use_spline", "use_platt"]
     # Without a method on this scale there are no settings.
-    without = start("Functions", m="platt", eps="0.01")
+    without = start("Calibrators", m="platt", eps="0.01")
     assert not [one for one in without.expander if one.label == "Spline settings"]
     for each in (app, without):
         assert chart(each, MAPS)
@@ -58,7 +58,7 @@ def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
 
 @rare
 def test_all_methods_at_once_have_a_line_words_and_a_summary():
-    app = start("Functions", m=".".join(score_methods()), knots="1", eps="0.001")
+    app = start("Calibrators", m=".".join(score_methods()), knots="1", eps="0.001")
     drawn, words = chart(app, MAPS), rows(app)
     for key, method in score_methods().items():
         assert method.label in words
@@ -75,7 +75,7 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
 
 @rare
 def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
-    app = start("Functions", ex=list(EXAMPLES)[-1], seed="41", eps="0.01")
+    app = start("Calibrators", ex=list(EXAMPLES)[-1], seed="41", eps="0.01")
     assert len(fits) == len(EPSILONS)
     before = chart(app, LOSSES)["Spline"]
     app.select_slider(key="epsilon").set_value(-1.5).run()
@@ -87,8 +87,8 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
 
 @rare
 def test_methods_of_the_curve_come_with_the_link():
-    app = start("Functions", m="spline.ispline", eps="0.01")
+    app = start("Calibrators", m="spline.ispline", eps="0.01")
     assert "I-spline" not in chart(app, LOSSES)
-    linked = start("Functions", m="spline.ispline", over="spline.ispline")
+    linked = start("Calibrators", m="spline.ispline", over="spline.ispline")
     assert {"Spline", "I-spline"} <= chart(linked, LOSSES).keys()
     assert re.search("<b>I-spline</b>", rows(linked))

@@ -7,7 +7,7 @@ from calib.analysis import analyze
 from calib.crossfit.epsilon import EPSILONS
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.ui.pages import functions
+from calib.ui.pages.calibrators import curves as functions
 from calib.ui.session.session import Session
 
 

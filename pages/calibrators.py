@@ -1,0 +1,5 @@
+"""Calibrators."""
+
+from calib.ui.pages.calibrators import page
+
+page.page()

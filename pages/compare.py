@@ -1,5 +1,0 @@
-"""Compare."""
-
-from calib.ui.pages import compare
-
-compare.page()

@@ -1,5 +1,0 @@
-"""Functions."""
-
-from calib.ui.pages import functions
-
-functions.page()
