@@ -30,8 +30,8 @@ from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
 from calib.numerics.intervals import Estimate, holm
 from calib.text import p_value
-from calib.ui.pages.classes import finding
 from calib.ui.pages.cumulative import test_lines as lines_of
+from calib.ui.pages.slices.classes import finding
 from calib.ui.session.results import classwise as adjusted_table
 from calib.words.findings import view_words
 from calib.words.verdicts import TEST_NAMES

@@ -175,7 +175,7 @@ def _logistic() -> Predictions:
     "multiclass",
     "A naive Bayes model predicts which of ten digits an image shows, with one score per digit. "
     "Look at the top score first: it is nearly always close to 1, but too often wrong. Then open "
-    "Classes to see which digits are miscalibrated.",
+    "Slices by class to see which digits are miscalibrated.",
 )
 def _digits() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)

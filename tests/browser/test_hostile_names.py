@@ -26,7 +26,6 @@ PAGES = (
     "Reliability",
     "Cumulative",
     "Calibrators",
-    "Classes",
     "Slices",
     "Decisions",
     "Reports",

@@ -84,7 +84,7 @@ def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     press(page, TICK, FIRST)
     opened(page, 8, "eight")
     # And back: nothing is ticked any more.
-    go(page, "Classes")
+    go(page, "Slices")
     expect(page.get_by_text("10 of 10 classes are significantly miscalibrated")).to_be_visible()
 
 

@@ -7,14 +7,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
-from calib.ui.session.page_list import MATRIX_PAGES, PAGES
+from calib.ui.session.page_list import PAGES
 from tests.browser.actions import address, go, open_menu
 from tests.browser.harness import by_key, open_static, settle, visit
 from tests.choices import ANY_CHANGE
 
-LABELS = [label for label in PAGES if label not in (*MATRIX_PAGES, "Data")]
+LABELS = [label for label in PAGES if label != "Data"]
 PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
-PATHS = [path for path in PATHS if path not in ("app", "classes")]
+PATHS = [path for path in PATHS if path != "app"]
 # Values of settings for the data that are shown first, if a declaration does not give one.
 OF_THESE_DATA = {
     "view": "class:0",
@@ -46,7 +46,7 @@ OF_THESE_DATA = {
 }
 # Auto overrides the number of bins, a capacity the costs; periods need dates; a model and classes
 # need data of several.
-NOT_AT_ONCE = {"metric", "range", "auto", "cap", "unit", "model", "cls"}
+NOT_AT_ONCE = {"metric", "range", "auto", "cap", "unit", "model", "cls", "kind"}
 # One value of every setting that is not its default.
 EVERYTHING = {
     choice.link: choice.values.write(ANY_CHANGE[key])

@@ -75,7 +75,7 @@ OTHERS = {
     *(
         "calib/ui/session/links.py",
         "calib/ui/controls/widgets.py",
-        "calib/ui/pages/classes.py",
+        "calib/ui/pages/slices/classes.py",
     ),
     *("calib/figures/axes.py", "calib/figures/svg.py"),
     *(

@@ -72,6 +72,11 @@ def go(app: AppTest, page: str) -> AppTest:
     return drawn(app.switch_page(PAGES[page]))
 
 
+def by_class(app: AppTest) -> AppTest:
+    """The page Slices of a matrix with columns, after the classes were chosen."""
+    return app.segmented_control(key="slice_kind").set_value("class").run()
+
+
 def drawn(app: AppTest) -> AppTest:
     app.run()
     assert not app.exception

@@ -61,13 +61,14 @@ BEFORE: dict[str, Any] = {
 }
 # Other data show these: a matrix, several models, an inspected bin. The last three change only
 # Monitor, which has no chips.
-OTHERWISE = {"view", "model", "classes", "bin_of", "horizon", "watched", "stored_monitor"}
+OTHERWISE = {
+    *("view", "model", "classes", "slice_kind", "bin_of"),
+    *("horizon", "watched", "stored_monitor"),
+}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS
-SHOWING = [
-    title for title in PAGES if title not in ("Data", "Classes", "Automate", "Monitor", "Learn")
-]
+SHOWING = [title for title in PAGES if title not in ("Data", "Automate", "Monitor", "Learn")]
 
 
 def rows(**more: Any) -> pd.DataFrame:

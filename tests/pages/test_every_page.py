@@ -100,11 +100,6 @@ def cumulative(shown: Shown) -> None:
     assert copied(shown.app, "tests-of-calibration")[0].shape[0] == 5
 
 
-def classes(shown: Shown) -> None:
-    assert len(shown.app.info) == 1
-    assert not shown.app.dataframe
-
-
 def slices(shown: Shown) -> None:
     (by,), outcome, score = (COLUMNS[role] for role in ("slices", "outcome", "score"))
     of_slices = shown.frame.groupby(by)
@@ -167,7 +162,6 @@ FACTS: dict[str, Callable[[Shown], None]] = {
     "Overview": overview,
     "Reliability": reliability,
     "Cumulative": cumulative,
-    "Classes": classes,
     "Slices": slices,
     "Calibrators": calibrators,
     "Decisions": decisions,
@@ -207,7 +201,7 @@ def test_a_page_shows_the_numbers_of_the_library(page, kind, expected):
     FACTS[page](Shown(app, data, analysis, frame))
     assert not bare(app)
     levels = [level for level, _ in outline(app)]
-    assert levels[:2] == ([1, 2] if page != "Classes" else [1])
+    assert levels[:2] == [1, 2]
     assert levels.count(1) == 1
     assert all(below <= above + 1 for above, below in pairwise(levels))
     # Texts hold their evidence in a tooltip, which may be longer.
@@ -228,8 +222,7 @@ def test_nobody_sees_anything_without_signing_in(page, monkeypatch, texts):
 
 # Two pages are enough for a property that every page has from the shared frame.
 TWO = ("Overview", "Calibrators")
-OF_ONE_SCORE = [page for page in WITH_ANALYSIS if page != "Classes"]
-on_two_pages = pytest.mark.parametrize("page", common_first(OF_ONE_SCORE, TWO))
+on_two_pages = pytest.mark.parametrize("page", common_first(WITH_ANALYSIS, TWO))
 
 
 @pytest.mark.parametrize("page", common_first((*WITH_ANALYSIS, "Data"), (*TWO, "Reports")))
@@ -296,7 +289,7 @@ def test_a_page_without_calibrators_works(page):
 def test_every_page_shows_every_example(example):
     app = start(ex=example)
     assert len(answers(app)) == 1
-    for page in OF_ONE_SCORE:
+    for page in WITH_ANALYSIS:
         assert not go(app, page).error
 
 

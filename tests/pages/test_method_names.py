@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
 from calib.ui.session.page_list import PAGES
-from tests.pages.harness import address, go, metric_tables, model_of, session_of, start
+from tests.pages.harness import address, by_class, go, metric_tables, model_of, session_of, start
 from tests.pages.test_hostile import elements, texts
 from tests.rare import common_first, rare
 
@@ -71,7 +71,7 @@ def test_every_page_has_that_order(link):
         assert go(app, page).selectbox(key="after").options == controls[1:]
     assert ranked in [names(table) for table in metric_tables(go(app, "Reliability"))]
     if "ex" in link:
-        assert go(app, "Classes").selectbox(key="classes").options == controls
+        assert by_class(go(app, "Slices")).selectbox(key="classes").options == controls
     else:
         html = " ".join(e.proto.body for e in go(app, "Calibrators").get("html"))
         assert re.findall(r"<span><b>([^<]*)", html) == ranked

@@ -8,12 +8,13 @@ import streamlit as st
 
 from calib.crossfit.matrix import MatrixFits
 from calib.data.progress import no_progress
-from calib.ui.pages import classes
+from calib.ui.pages.slices import classes
 from calib.ui.session import results, state
 from calib.ui.session.choices import VIEW
 from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,
+    by_class,
     copied,
     drawings,
     dropped,
@@ -45,7 +46,7 @@ def test_the_view_is_chosen_by_kind_and_by_name(texts):
     assert "view" not in press(app, "reset_view").query_params
 
 
-@pytest.mark.parametrize("page", ["Classes", "Data", "Learn"])
+@pytest.mark.parametrize("page", ["Slices", "Data", "Learn"])
 def test_a_view_is_chosen_only_where_it_changes_what_is_shown(page):
     app = start(page, csv(), **OWN)
     assert "view_kind" not in {each.key for each in app.segmented_control}
@@ -110,7 +111,7 @@ def test_a_view_that_does_not_exist_is_refused_in_words(view, texts):
 
 
 def test_classes_are_told_worst_first_and_by_method(texts):
-    app = start("Classes", **DIGITS)
+    app = start("Slices", **DIGITS, kind="class")
     table = app.dataframe[0].value
     assert (np.diff(table["ks_error"]) <= 0).all()
     texts.shown(said(app))
@@ -135,7 +136,7 @@ def test_of_many_classes_the_twelve_with_the_largest_errors_are_drawn():
     label = (logits / 2.0 + rng.gumbel(size=logits.shape)).argmax(axis=1)
     probs = np.exp(logits)
     probs /= probs.sum(axis=1, keepdims=True)
-    app = start("Classes", {"many.npz": npz(probs=probs, y=label)}, **OWN)
+    app = start("Slices", {"many.npz": npz(probs=probs, y=label)}, **OWN)
     table = app.dataframe[0].value
     assert len(table) == 150
     shown = [re.search('font-weight="600">([^<]*)<', chart)[1] for chart in drawings(app)]
@@ -156,7 +157,7 @@ def test_the_verdict_and_classes_count_the_same_classes_before_and_after():
 
 
 def test_a_class_that_is_selected_opens(monkeypatch):
-    app = start("Classes", **DIGITS)
+    app = start("Slices", **DIGITS, kind="class")
     third = app.dataframe[0].value["class"].iloc[2]
     # Nobody can point at a table here.
     monkeypatch.setattr(st, "dataframe", lambda *_, **__: {"selection": {"rows": [2]}})
@@ -188,11 +189,18 @@ def test_calibrators_shows_all_classes(texts):
     texts.shown(said(app))
 
 
-def test_classes_are_offered_for_more_than_two_only(texts):
-    def offered(app):
-        return "Classes" in " ".join(link.proto.label for link in app.get("page_link"))
+def test_slices_are_classes_or_values_of_a_column_where_there_are_both():
+    app = start("Slices", **DIGITS)
+    assert by_class(app).selectbox(key="classes").value == "uncalibrated"
+    assert address(app)["kind"] == "class"
+    assert not [control for control in app.selectbox if control.key == "slice_by"]
+    app.segmented_control(key="slice_kind").set_value("column").run()
+    assert app.selectbox(key="slice_by").value == "ink"
+    assert "kind" not in address(app)
 
-    app = start("Classes", m="platt")
-    texts.shown(" ".join(info.value for info in app.info))
-    assert not offered(app)
-    assert offered(start("Overview", csv(), **OWN))
+
+@pytest.mark.parametrize("data", [{}, csv()])
+def test_nothing_is_chosen_between_classes_and_columns_where_one_of_them_is_missing(data):
+    app = start("Slices", data, kind="class", m="temperature.platt")
+    assert "slice_kind" not in {each.key for each in app.segmented_control}
+    assert bool(app.dataframe) == bool(len(data))

@@ -64,8 +64,7 @@ def begin(title: str) -> Session:
     _scripts(session)
     session.answered = session.chosen
     matrix = rows if rows is not None and rows.is_matrix else None
-    classes = matrix is not None and matrix.n_classes > 2
-    navigation.draw(title, classes)
+    navigation.draw(title)
     with navigation.tools():
         data_menu.draw(session, rows)
         if title in WITH_ANALYSIS:
@@ -77,7 +76,8 @@ def begin(title: str) -> Session:
     if session.upload is not None and session.upload.is_uncounted and title not in NOT_COUNTED:
         _count(session, session.upload)
     asked = session.upload is not None and session.upload.question is not None
-    if matrix is not None and title not in WITHOUT_VIEW and not asked:
+    has_view = title not in WITHOUT_VIEW and not state.by_class(session)
+    if matrix is not None and has_view and not asked:
         widgets.view(session, matrix)
     if title in WITH_ANALYSIS and title != "Reports" and not asked:
         pick_model(session)

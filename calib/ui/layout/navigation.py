@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, ROOMS
+from calib.ui.session.page_list import GROUPS, ROOMS
 
 PRODUCT, DATA = "calib", "Data"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 # Streamlit draws it again from its cache, because its links do not depend on what was chosen.
 @st.cache_resource(show_spinner=False)
-def draw(title: str, classes: bool) -> None:
+def draw(title: str) -> None:
     hidden = "" if title == "Overview" else f'<span class="unseen">: {title}</span>'
     with st.container(horizontal=True, key="navigation", gap=None):
         script = f"<script>{SCRIPT.replace('PAGE', title)}</script>"
@@ -25,8 +25,7 @@ def draw(title: str, classes: bool) -> None:
                 continue
             with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
                 for label, page in pages.items():
-                    if classes or label not in MATRIX_PAGES:
-                        st.page_link(page, label=label, query_params=ROOMS.get(label))
+                    st.page_link(page, label=label, query_params=ROOMS.get(label))
 
 
 def tools() -> DeltaGenerator:

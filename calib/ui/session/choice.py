@@ -118,6 +118,7 @@ Fact = Literal[
     "sets bins",  # The number of bins is not automatic.
     "uses epsilon",  # A chosen method is fitted on the compact logit.
     "has columns",  # The data have columns to slice by.
+    "matrix with columns",  # Slices are classes or values of a column.
 ]
 
 

@@ -176,8 +176,9 @@ class Guard:
 
         if moved := MOVED.get(scope["path"].rpartition("/")[2]):
             # The address is relative, because the server may be below a path of a proxy.
-            query = scope["query_string"].decode()
-            address = f"./{moved}?{query}" if query else f"./{moved}"
+            page, _, added = moved.partition("?")
+            query = "&".join(filter(None, (scope["query_string"].decode(), added)))
+            address = f"./{page}?{query}" if query else f"./{page}"
             await RedirectResponse(address)(scope, receive, send)
             return
 

@@ -15,7 +15,6 @@ CORE: Mapping[str, Mapping[str, str]] = {
         "Reliability": "pages/reliability.py",
         "Cumulative": "pages/cumulative.py",
         "Calibrators": "pages/calibrators.py",
-        "Classes": "pages/classes.py",
         "Slices": "pages/slices.py",
         "Decisions": "pages/decisions.py",
         "Reports": "pages/reports.py",
@@ -63,11 +62,10 @@ for _page in ADDED.values():
 # Pages of earlier versions, and the page that each of their addresses leads to.
 MOVED: Mapping[str, str] = {
     **dict.fromkeys(("gallery", "methods"), "learn"),
-    "judge": "automate",
     **dict.fromkeys(("functions", "compare"), "calibrators"),
+    "judge": "automate",
+    "classes": "slices?kind=class",
 }
-# The navigation shows these only for data with more than two classes.
-MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
 WITHOUT_DATA = (
     *("Reports", "Learn"),
@@ -75,7 +73,7 @@ WITHOUT_DATA = (
 )
 # These pages are the same in every view of a matrix.
 WITHOUT_VIEW = (
-    *("Data", "Classes", "Learn"),
+    *("Data", "Learn"),
     *(page.title for page in ADDED.values() if page.without_view),
 )
 WITHOUT_ANALYSIS = (

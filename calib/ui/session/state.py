@@ -34,6 +34,7 @@ from calib.ui.session.choices import (
     MODEL,
     N_BINS,
     SCORE_RANGE,
+    SLICE_KIND,
     TIME,
 )
 from calib.ui.session.environment import give_back, trim
@@ -288,8 +289,17 @@ def facts(session: Session) -> set[Fact]:
         "sets bins": not session[AUTO_BINS],
         "uses epsilon": any(map(takes_epsilon, session.settings.methods)),
         "has columns": rows is None or bool(rows.columns),
+        "matrix with columns": rows is not None and rows.is_matrix and bool(rows.columns),
     }
     return {fact for fact, holds in facts_hold.items() if holds}
+
+
+def by_class(session: Session) -> bool:
+    """Whether the page Slices shows the classes of a matrix, and not the values of a column."""
+    rows = predictions(session)
+    if session.page != "Slices" or rows is None or not rows.is_matrix:
+        return False
+    return session[SLICE_KIND] == "class" or not rows.columns
 
 
 def name(session: Session) -> str:

@@ -9,7 +9,7 @@ from calib.data.origin import Origin
 from calib.numerics.intervals import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.layout.words import formula, linked, named_folds
-from calib.ui.pages.classes import CELL_TEXTS
+from calib.ui.pages.slices.classes import CELL_TEXTS
 from calib.ui.session.choices import CHOICES
 from calib.words.measures import on_average
 from tests.once import analysed

@@ -22,7 +22,7 @@ from calib.text import (
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import blocks, charts, frame, notes
-from calib.ui.pages.slices import segments
+from calib.ui.pages.slices import classes, segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -49,10 +49,14 @@ NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 def page() -> None:
     session = frame.begin("Slices")
     rows = frame.predictions(session)
+    if state.by_class(session):
+        classes.part(session, kind_control)
+        return
     # A container is drawn only if something is in it, and the place must be kept free.
     answer = st.container(key="finding").html("<div></div>")
     columns: tuple[str, ...] = ()
     with widgets.toolbar("slices"):
+        kind_control(session)
         if rows.columns:
             columns = columns_control(session, rows)
             if rows.has_rows:
@@ -68,6 +72,13 @@ def page() -> None:
             segments.button(session)
     body(session, columns, time, shown, answer, model)
     notes.below(session, model)
+
+
+def kind_control(session: Session) -> None:
+    """The classes of a matrix are slices, too. Without columns there are no others."""
+    rows = state.predictions(session)
+    if rows is not None and rows.is_matrix and rows.columns:
+        control(session, choices.SLICE_KIND)
 
 
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ CONFIDENCE_LEVEL = Choice[float](
     label="Confidence level",
     help="Used for all intervals and bands.",
     chip=lambda share: f"{level_words(share)} intervals",
-    acts_on=on(*(page for page in WITH_ANALYSIS if page != "Classes")),
+    acts_on=on(*WITH_ANALYSIS),
     widget=st.selectbox,
 )
 

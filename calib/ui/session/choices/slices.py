@@ -10,6 +10,7 @@ import streamlit as st
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.text import plain
 from calib.ui.session.choice import Choice, Values, flag, on, one_of, several, whole
+from calib.ui.session.choices.analysis import SEGMENTED
 
 MAX_SLICES = 1_000_000
 NONE, AUTOMATIC = "None", "Automatic"
@@ -19,6 +20,18 @@ COLUMN = partial(st.selectbox, placeholder=NONE)
 def _column(name: object) -> str:
     return NONE if name is None else str(name)
 
+
+SLICE_KIND = Choice[Literal["column", "class"]](
+    key="slice_kind",
+    link="kind",
+    default="column",
+    values=one_of("column", "class", name=str.capitalize),
+    label="Slices",
+    help="The classes of a score matrix are slices, too: each is judged by its own score.",
+    chip="Slices by {}",
+    acts_on=on("Slices", when="matrix with columns"),
+    widget=SEGMENTED,
+)
 
 SLICE_BY = Choice[str](
     key="slice_by",

@@ -1,4 +1,4 @@
-"""Classes: which classes are miscalibrated, and in which direction."""
+"""The classes of a matrix as slices: which are miscalibrated, and in which direction."""
 
 from __future__ import annotations
 
@@ -68,19 +68,14 @@ READING = f"""
 """
 
 
-def page() -> None:
-    session = frame.begin("Classes")
-    if not session.is_matrix:
-        frame.source(session)
-        st.info("This page needs one score column per class. Your data have a single score.")
-        st.page_link("pages/reliability.py", label="**See the reliability diagram**")
-        st.stop()
+def part(session: Session, kind_control: Callable[[Session], None]) -> None:
+    """Draw the classes instead of the slices of columns."""
     model = frame.model(session)
-    body(session, model)
+    body(session, model, kind_control)
     notes.below(session, model)
 
 
-def body(session: Session, model: state.Model) -> None:
+def body(session: Session, model: state.Model, kind_control: Callable[[Session], None]) -> None:
     analysis = model.analysis
     matrix = analysis.multiclass
     if matrix is None:
@@ -95,6 +90,7 @@ def body(session: Session, model: state.Model) -> None:
     if worst := worst_class(table):
         st.markdown(worst)
     with widgets.toolbar("classes"):
+        kind_control(session)
         widgets.control(session, choices.CLASSES, list(analysis.methods))
     diagrams(session, model, table, method)
     opened = show(model, table)

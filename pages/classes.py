@@ -1,5 +1,0 @@
-"""Classes."""
-
-from calib.ui.pages import classes
-
-classes.page()
