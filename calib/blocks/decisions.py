@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis
 from calib.analysis.decisions import (
@@ -14,6 +15,7 @@ from calib.analysis.decisions import (
     NetBenefit,
 )
 from calib.analysis.decisions.certificate import CertifiedSide
+from calib.analysis.slices import SliceErrorRates
 from calib.blocks.kinds import (
     Annotated,
     Beside,
@@ -23,6 +25,7 @@ from calib.blocks.kinds import (
     Note,
     Paragraph,
     Table,
+    Tabs,
     Value,
     row,
 )
@@ -35,12 +38,14 @@ from calib.text import (
     level,
     number,
     percent,
+    plural,
     score_percent,
     signed,
     significant,
     with_interval,
 )
 from calib.words.decisions import change_sentence, decision_sentence, headline, rule
+from calib.words.slices import slice_names, widest_rate
 
 # By the rule that decides: each explains what its chart draws. The chart that follows a hand has
 # the dots of the cost chart explained beside them.
@@ -56,6 +61,9 @@ CHARTS_READING = (
     "rows or nobody, apart from chance (Vickers and Elkin 2006, "
     "https://doi.org/10.1177/0272989X06295361)."
 )
+RATES = {"false_positive": "False-positive rate", "false_negative": "False-negative rate"}
+RATES_NOTE = "Both rates also depend on the base rate of the slice."
+MAX_SLICES = 500  # Longer tables of slices are cut.
 IN_HINDSIGHT = "Lowest cost on these rows"
 # Meanings of the columns. The headings are short, so that all columns fit.
 MEANINGS = {
@@ -229,3 +237,47 @@ def _certified_row(certificate: Certificate, side: CertifiedSide) -> tuple[Value
         f"{count(side.n_errors)} of {count(side.n_rows)} ({rate})",
         percent(side.bound),
     )
+
+
+def error_rates(
+    analysis: Analysis,
+    decided: DecisionTable,
+    rates: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]],
+    columns: Sequence[str],
+) -> tuple[Block, ...]:
+    """False-positive and false-negative rates of slices, and of all rows, by method."""
+    n = len(rates["uncalibrated"][0].names)
+    listed = f" The first {MAX_SLICES} of {n:,} slices." if n > MAX_SLICES else ""
+    tables = {
+        analysis.methods[key].label: _rates_table(*both, columns, f"{RATES_NOTE}{listed}")
+        for key, both in rates.items()
+    }
+    widest = (
+        Paragraph(widest_rate(of_slices, columns), about=analysis.methods[key].label)
+        for key, (of_slices, _) in rates.items()
+    )
+    return Heading(_rates_heading(decided)), *widest, Tabs("Error rates", tables)
+
+
+def _rates_heading(decided: DecisionTable) -> str:
+    if decided.costs.capacity is None:
+        return f"Error rates at a threshold of {score_percent(decided.costs.threshold)}"
+    return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
+
+
+def _rates_table(
+    of_slices: SliceErrorRates, of_all: SliceErrorRates, columns: Sequence[str], caption: str
+) -> Table:
+    rows = [_rates_row("All rows", of_all, 0)]
+    names = slice_names(columns, of_slices.names[:MAX_SLICES])
+    rows += [_rates_row(name, of_slices, i) for i, name in enumerate(names)]
+    return Table(caption, ("Slice", *RATES.values(), "Flagged"), tuple(rows))
+
+
+def _rates_row(name: str, rates: SliceErrorRates, i: int) -> tuple[Value, ...]:
+    values = [Value(name, plural(rates.rows[i], "row"))]
+    for rate in RATES:
+        value, low, high = (getattr(rates, f"{rate}{end}")[i] for end in ("", "_low", "_high"))
+        spread = f"{percent(low)} to {percent(high)}"
+        values.append(Value("–") if math.isnan(value) else Value(percent(value), spread))
+    return (*values, Value(percent(rates.flagged[i])))

@@ -1,4 +1,4 @@
-"""Slices as blocks: which are miscalibrated, by how much, and the error rates of each."""
+"""Slices as blocks: which are miscalibrated, and by how much."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.decisions import DecisionTable
-from calib.analysis.slices import SliceErrorRates, SliceGaps, SliceTests
+from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE, adjusted
 from calib.blocks.kinds import (
     Annotated,
@@ -33,7 +32,6 @@ from calib.text import (
     percent,
     plural,
     points,
-    score_percent,
 )
 from calib.words import slices as wording
 from calib.words.measures import KS
@@ -62,8 +60,6 @@ REVEALS_OUTCOME = Note(
     "been recorded after the outcome; in that case it says nothing about the scores.",
     warning=True,
 )
-RATES = {"false_positive": "False-positive rate", "false_negative": "False-negative rate"}
-RATES_NOTE = "Both rates also depend on the base rate of the slice."
 
 
 def slices(
@@ -183,47 +179,3 @@ def slope_value(slope: Estimate) -> Value:
     if math.isnan(slope.value):
         return Value("not estimable")
     return Value(number(slope.value, 2), interval(slope, 2))
-
-
-def error_rates(
-    analysis: Analysis,
-    decided: DecisionTable,
-    rates: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]],
-    columns: Sequence[str],
-) -> tuple[Block, ...]:
-    """False-positive and false-negative rates of slices, and of all rows, by method."""
-    n = len(rates["uncalibrated"][0].names)
-    listed = f" The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else ""
-    tables = {
-        analysis.methods[key].label: _rates_table(*both, columns, f"{RATES_NOTE}{listed}")
-        for key, both in rates.items()
-    }
-    widest = (
-        Paragraph(wording.widest_rate(of_slices, columns), about=analysis.methods[key].label)
-        for key, (of_slices, _) in rates.items()
-    )
-    return Heading(_rates_heading(decided)), *widest, Tabs("Error rates", tables)
-
-
-def _rates_heading(decided: DecisionTable) -> str:
-    if decided.costs.capacity is None:
-        return f"Error rates at a threshold of {score_percent(decided.costs.threshold)}"
-    return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
-
-
-def _rates_table(
-    of_slices: SliceErrorRates, of_all: SliceErrorRates, columns: Sequence[str], caption: str
-) -> Table:
-    rows = [_rates_row("All rows", of_all, 0)]
-    names = slice_names(columns, of_slices.names[:MAX_LISTED])
-    rows += [_rates_row(name, of_slices, i) for i, name in enumerate(names)]
-    return Table(caption, ("Slice", *RATES.values(), "Flagged"), tuple(rows))
-
-
-def _rates_row(name: str, rates: SliceErrorRates, i: int) -> tuple[Value, ...]:
-    values = [Value(name, plural(rates.rows[i], "row"))]
-    for rate in RATES:
-        value, low, high = (getattr(rates, f"{rate}{end}")[i] for end in ("", "_low", "_high"))
-        spread = f"{percent(low)} to {percent(high)}"
-        values.append(Value("–") if math.isnan(value) else Value(percent(value), spread))
-    return (*values, Value(percent(rates.flagged[i])))

@@ -261,7 +261,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     assert threshold(page, "chart_cost") == 0.5
     fill(page, "cost_fn", "4")
     assert threshold(page, "chart_cost") == threshold(page, "chart_benefit") == 0.2
-    go(page, "Slices")
+    by_key(page, "rates_by_slice").locator("summary").click()
     expect(page.get_by_role("heading", name="Error rates at a threshold of 20%")).to_be_visible()
     assert "fn=4" in page.url
     assert "unit=year" in page.url

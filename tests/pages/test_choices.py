@@ -94,7 +94,8 @@ def shown(title: str) -> AppTest:
         session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
     app = start(title, session)
     # Its chart is drawn only while it is open.
-    return opened(app, "static_diagram") if title == "Reliability" else app
+    waits = {"Reliability": "static_diagram", "Decisions": "rates_by_slice"}
+    return opened(app, waits[title]) if title in waits else app
 
 
 def drawn(app: AppTest) -> list[str]:

@@ -1,5 +1,6 @@
 """Decisions: the threshold, what it costs, the positives it expects, and what is certified."""
 
+import io
 import re
 
 import numpy as np
@@ -14,13 +15,16 @@ from calib.ui.session.choices import COST_FN, VIEW
 from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,
+    copied,
     dropped,
     go,
+    headings,
     metric_tables,
     model_of,
     opened,
     said,
     sent,
+    sited,
     start,
     traces,
     unpacked,
@@ -138,7 +142,8 @@ def test_costs_and_capacity_are_controls(texts):
     assert address(app)["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()
     assert address(app)["cap"] == "0.2"
-    texts.shown(said(go(app, "Slices")))
+    texts.shown(headings(opened(app, "rates_by_slice")))
+    go(app, "Slices")
     assert go(app, "Decisions").number_input(key="capacity").value == 20.0
     app.segmented_control(key="decide_by").set_value("Costs").run()
     assert "cap" not in app.query_params
@@ -209,3 +214,47 @@ def test_unequal_weights_are_refused_in_words(texts):
     session = dropped(frame(weight=np.linspace(1, 2, 600)), m="platt")
     session.take(session.upload.mapped(session.upload.mapping.chosen(weight="weight")))
     texts.shown(said(start("Decisions", session)))
+
+
+def test_compas_error_rates_by_race(shared):
+    data = (shared / "data/corp/BROWARD_CLEAN.csv").read_bytes()
+    session = dropped(data, m="platt", slice="race")
+    # The file also says whether COMPAS was right, which is another outcome of two labels.
+    named = {"outcome": "two_year_recid", "score": "compas_decile_score"}
+    session.take(session.upload.mapped(session.upload.mapping.chosen(**named)))
+    (mapping,) = (
+        problem.repair.changed(session.upload.mapping)
+        for problem in session.upload.problems
+        if problem.code == "ratings"
+    )
+    session.take(session.upload.mapped(session.upload.mapping.chosen(**mapping)))
+    app = opened(start("Decisions", session), "rates_by_slice")
+    rates = copied(app, "error-rates")[0]
+    people = pd.read_csv(io.BytesIO(data))
+    documented = {"All rows": (32.35, 37.40), "race 2": (44.85, 27.99), "race 1": (23.45, 47.72)}
+    for name, published in documented.items():
+        of = people if name == "All rows" else people[people["race"] == int(name[-1])]
+        flagged = (of["compas_decile_score"] >= 5).groupby(of["two_year_recid"]).mean()
+        (row,) = rates[rates["Slice"].str.startswith(f"{name} ")].to_dict("records")
+        for kind, exact, printed in zip(
+            ("positive", "negative"), (flagged[0], 1.0 - flagged[1]), published, strict=True
+        ):
+            assert f"{100 * exact:.2f}" == f"{printed:.2f}"
+            assert row[f"False-{kind} rate"].startswith(f"{exact:.1%}")
+    # The false-negative rates of race 6 and race 2 are farther apart than those of race 1 and 2.
+    missed = people[people["two_year_recid"] == 1].groupby("race")["compas_decile_score"]
+    highest, lowest = (f"{(missed.get_group(race) < 5).mean():.1%}" for race in (6, 2))
+    sentence = f"Largest difference: false-negative rate {highest} for race 6, {lowest} "
+    assert sentence in said(app)
+
+
+def test_error_rates_of_slices_are_counted_when_they_are_opened(texts):
+    app = start("Decisions", sited(), m="platt", fn="4")
+    before = headings(app)
+    app = opened(app, "rates_by_slice")
+    (heading,) = set(headings(app)).difference(before)
+    texts(heading)
+    assert app.selectbox(key="slice_by").value == "site"
+    assert len(copied(app, "error-rates")[0]) == 1 + 3
+    without = start("Decisions", sited().drop(columns="site"), m="platt")
+    assert "Error rates by slice" not in [each.label for each in without.expander]

@@ -1,6 +1,5 @@
 """Slices and periods: which are named, what a person chooses, and the search for segments."""
 
-import io
 import re
 
 import numpy as np
@@ -205,38 +204,6 @@ def test_an_id_column_does_not_give_the_outcome_away():
     app = start("Slices", session)
     assert len(table(app, "slices")) == 1 + 300
     assert "reveals the outcome" not in said(app)
-
-
-def test_compas_error_rates_by_race(shared):
-    data = (shared / "data/corp/BROWARD_CLEAN.csv").read_bytes()
-    session = dropped(data, m="platt", slice="race")
-    # The file also says whether COMPAS was right, which is another outcome of two labels.
-    named = {"outcome": "two_year_recid", "score": "compas_decile_score"}
-    session.take(session.upload.mapped(session.upload.mapping.chosen(**named)))
-    (mapping,) = (
-        problem.repair.changed(session.upload.mapping)
-        for problem in session.upload.problems
-        if problem.code == "ratings"
-    )
-    session.take(session.upload.mapped(session.upload.mapping.chosen(**mapping)))
-    app = start("Slices", session)
-    rates = table(app, "error-rates")
-    people = pd.read_csv(io.BytesIO(data))
-    documented = {"All rows": (32.35, 37.40), "race 2": (44.85, 27.99), "race 1": (23.45, 47.72)}
-    for name, published in documented.items():
-        of = people if name == "All rows" else people[people["race"] == int(name[-1])]
-        flagged = (of["compas_decile_score"] >= 5).groupby(of["two_year_recid"]).mean()
-        (row,) = rates[rates["Slice"].str.startswith(f"{name} ")].to_dict("records")
-        for kind, exact, printed in zip(
-            ("positive", "negative"), (flagged[0], 1.0 - flagged[1]), published, strict=True
-        ):
-            assert f"{100 * exact:.2f}" == f"{printed:.2f}"
-            assert row[f"False-{kind} rate"].startswith(f"{exact:.1%}")
-    # The false-negative rates of race 6 and race 2 are farther apart than those of race 1 and 2.
-    missed = people[people["two_year_recid"] == 1].groupby("race")["compas_decile_score"]
-    highest, lowest = (f"{(missed.get_group(race) < 5).mean():.1%}" for race in (6, 2))
-    sentence = f"Largest difference: false-negative rate {highest} for race 6, {lowest} "
-    assert sentence in said(app)
 
 
 def test_two_columns_that_were_counted_together_are_crossed_as_in_rows():

@@ -272,6 +272,16 @@ def later() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content")
 
 
+def slice_columns(session: Session, rows: Data) -> tuple[str, ...]:
+    """The controls of the columns that make slices; returns one column, or two crossed ones."""
+    first = control(session, choices.SLICE_BY, list(rows.columns))
+    others = rows.crossable_with(first)
+    crossed = control(session, choices.CROSS, ["", *others]) if others else ""
+    if rows.has_rows:
+        control(session, choices.N_RANGES)
+    return (first, crossed) if crossed else (first,)
+
+
 def settings(session: Session, rows: Data | None) -> None:
     """The menu of all that is shared by the pages with an analysis."""
     facts = state.facts(session)

@@ -119,6 +119,7 @@ Fact = Literal[
     "uses epsilon",  # A chosen method is fitted on the compact logit.
     "has columns",  # The data have columns to slice by.
     "matrix with columns",  # Slices are classes or values of a column.
+    "by class",  # The page Slices shows classes.
 ]
 
 

@@ -289,6 +289,7 @@ def facts(session: Session) -> set[Fact]:
         "sets bins": not session[AUTO_BINS],
         "uses epsilon": any(map(takes_epsilon, session.settings.methods)),
         "has columns": rows is None or bool(rows.columns),
+        "by class": by_class(session),
         "matrix with columns": rows is not None and rows.is_matrix and bool(rows.columns),
     }
     return {fact for fact, holds in facts_hold.items() if holds}

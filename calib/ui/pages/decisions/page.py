@@ -27,7 +27,7 @@ from calib.text import level
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import blocks, frame, notes
-from calib.ui.pages.decisions import certified
+from calib.ui.pages.decisions import by_slice, certified
 from calib.ui.session import choices, results, state
 from calib.ui.session.results import costs
 from calib.ui.session.session import Session
@@ -108,6 +108,7 @@ def body(
     counted = [*bands, counts, everything]
     blocks.show(decision_blocks.expected(analysis, counted, shown, level(at)))
     st.caption(BANDS_SUM, help=BANDS_ROWS)
+    by_slice.section(session, model, decided, shown)
     if follows:
         # Few people need them, so they stand below what everybody reads.
         static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")

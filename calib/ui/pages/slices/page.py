@@ -58,9 +58,7 @@ def page() -> None:
     with widgets.toolbar("slices"):
         kind_control(session)
         if rows.columns:
-            columns = columns_control(session, rows)
-            if rows.has_rows:
-                control(session, choices.N_RANGES)
+            columns = widgets.slice_columns(session, rows)
         time = time_control(session, rows) if rows.columns else ""
         if time and rows.holds_dates(time):
             control(session, choices.UNIT)
@@ -79,14 +77,6 @@ def kind_control(session: Session) -> None:
     rows = state.predictions(session)
     if rows is not None and rows.is_matrix and rows.columns:
         control(session, choices.SLICE_KIND)
-
-
-def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
-    names = list(rows.columns)
-    first = control(session, choices.SLICE_BY, names)
-    others = rows.crossable_with(first)
-    crossed = control(session, choices.CROSS, ["", *others]) if others else ""
-    return (first, crossed) if crossed else (first,)
 
 
 def body(
@@ -121,7 +111,6 @@ def body(
     label_of = namer(first, columns)
     left, right = st.columns(2, gap="large")
     with left:
-        error_rates(session, model, cut, shown)
         if len(shown) > 1:
             slice_calibrator(session, model, cut, first, shown[1], label_of)
     with right:
@@ -177,18 +166,6 @@ def time_control(session: Session, rows: Data) -> str:
     chosen = state.time_column(session, rows)
     control(session, choices.TIME, ["", *rows.columns], value=chosen)
     return chosen
-
-
-def error_rates(
-    session: Session, model: state.Model, cut: SlicedRows, shown: tuple[str, ...]
-) -> None:
-    decided = results.decisions(session, model.analysis)
-    rates = results.error_rates(session, cut, decided, shown)
-    columns = cut.slicing.columns
-    blocks.show_all(slice_blocks.error_rates(model.analysis, decided, rates, columns))
-    with st.container(key="to_decisions"):
-        there = "Change the threshold on Decisions"
-        st.page_link("pages/decisions.py", label=there, query_params=session.link())
 
 
 def slice_calibrator(

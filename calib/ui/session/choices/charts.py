@@ -108,7 +108,7 @@ CLASSES = Choice[str](
     label="Scores of",
     help="Calibrated scores are out-of-fold.",
     chip=lambda key: f"Classes of {method_label(key)}",
-    acts_on=on("Slices"),
+    acts_on=on("Slices", when="by class"),
     widget=st.selectbox,
 )
 

@@ -40,7 +40,7 @@ SLICE_BY = Choice[str](
     values=Values(str, name=_column),
     label="Slice by",
     chip=lambda name: f"Slice by {plain(name)}",
-    acts_on=on("Slices", "Monitor", "Reports", when="has columns")
+    acts_on=on("Slices", "Decisions", "Monitor", "Reports", when="has columns")
     | on("Reliability", when="in a bin"),
     widget=COLUMN,
     forgets=("picked", "apart", "watched"),
@@ -53,7 +53,7 @@ CROSS = Choice[str](
     values=Values(str, name=_column),
     label="Crossed with",
     chip=lambda name: f"Crossed with {plain(name)}",
-    acts_on=on("Slices", "Reports", when="has columns"),
+    acts_on=on("Slices", "Decisions", "Reports", when="has columns"),
     widget=COLUMN,
     shown=lambda name: name or None,
     forgets=("picked", "apart"),
@@ -67,7 +67,8 @@ N_RANGES = Choice[int](
     label="Ranges",
     help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
-    acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
+    acts_on=on("Slices", "Decisions", "Reports", when="has columns")
+    | on("Reliability", when="in a bin"),
     widget=st.number_input,
     forgets=("picked", "apart"),
 )
