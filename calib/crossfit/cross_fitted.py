@@ -220,7 +220,7 @@ class CrossFitted:
 # A log-likelihood that is better by at most this many nats may be so by chance.
 CLEAR_GAIN = 2.0
 # With fewer effective rows the best of several methods is often best by chance.
-MANY_ROWS = 2000
+MIN_ROWS_TO_PREFER_THE_BEST = 2000
 # A member with this share of a stack predicts as well as the stack, and is simpler.
 MAIN_WEIGHT = 0.8
 # The same rows in another order give a sum that agrees to this many digits.
@@ -355,7 +355,7 @@ def choose(
 
 def stack_decides(losses: Mapping[str, Estimate], n_rows: float) -> bool:
     """Whether `choose` follows its rule for few rows: keep the scores or take the stack."""
-    return n_rows < MANY_ROWS and "stack" in losses
+    return n_rows < MIN_ROWS_TO_PREFER_THE_BEST and "stack" in losses
 
 
 def simplest_within(margin: float, losses: Mapping[str, float]) -> str:

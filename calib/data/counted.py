@@ -22,7 +22,7 @@ from calib.numerics.score_grid import KEY_OF_ONE, KEY_OF_ZERO, grid_keys, refine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread(Locked):
+class PositionsInCells(Locked):
     """Positions of scores within the cells in which they are counted.
 
     Attributes
@@ -41,7 +41,7 @@ class Spread(Locked):
     aside: FloatArray
 
     @classmethod
-    def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
+    def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> PositionsInCells:
         """Make it from the entries of a table, the number of their cells, and the mean scores."""
         low, high = (ends[cell] for ends in cell_ends(table, cell))
         width = high - low
@@ -52,9 +52,11 @@ class Spread(Locked):
         middle = place(score)
         return cls(low, high, middle, place(table.score_sum / table.weight) - middle)
 
-    def part(self, chosen: NDArray[Any]) -> Spread:
+    def part(self, chosen: NDArray[Any]) -> PositionsInCells:
         """That of some entries, chosen by a mask or by indices."""
-        return Spread(self.low[chosen], self.high[chosen], self.middle[chosen], self.aside[chosen])
+        return PositionsInCells(
+            self.low[chosen], self.high[chosen], self.middle[chosen], self.aside[chosen]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +88,7 @@ class CountedRows(Locked):
     keys: IntArray | None = None
     exact: bool = True
     entry: IntArray | None = None
-    spread: Spread | None = None
+    spread: PositionsInCells | None = None
     given: BinaryView | None = None
 
     @classmethod
@@ -145,7 +147,7 @@ class CountedRows(Locked):
             weight_sq=table.weight_sq if weighted and group is None else None,
             step=step,
         )
-        spread = None if table.exact else Spread.of(table, cell, entries.score)
+        spread = None if table.exact else PositionsInCells.of(table, cell, entries.score)
         return cls(entries, cell, keys, table.exact, spread=spread)
 
     def find(self, rows: BinaryView) -> IntArray:

@@ -67,7 +67,7 @@ class DamagedError(StoreError):
     """The database is damaged, or the file is not a database."""
 
 
-KINDS = {READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
+ERRORS = {READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def translate_errors(url: URL) -> Iterator[None]:
     except SQLAlchemyError as error:
         reason = _explained(error)
         said = f"{reason}." if reason else _unknown(error)
-        raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
+        raise ERRORS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
     except UnicodeDecodeError as error:
         # SQLite quotes the damaged bytes in its message, which Python then cannot decode.
         raise DamagedError(f"The {place(url)} {BROKEN}.") from error

@@ -6,7 +6,12 @@ import re
 from collections.abc import Mapping
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.cross_fitted import CLEAR_GAIN, MAIN_WEIGHT, MANY_ROWS, lowest_first
+from calib.crossfit.cross_fitted import (
+    CLEAR_GAIN,
+    MAIN_WEIGHT,
+    MIN_ROWS_TO_PREFER_THE_BEST,
+    lowest_first,
+)
 from calib.numerics.intervals import Estimate
 from calib.numerics.score_grid import written
 from calib.text import adding_up, decimals, interval, level, number, signed
@@ -18,8 +23,8 @@ MAX_DIFFERENCE_DIGITS = 5
 BEST_BY_CHANCE = "With few rows the method with the lowest loss is often best by chance"
 # This says in words what `choose` does.
 RULE = (
-    f"From {MANY_ROWS:,} rows on, or without a stack, the simplest method is recommended whose log "
-    f"loss, summed over all rows, is at most {CLEAR_GAIN:g} above the lowest. With fewer rows it "
+    f"From {MIN_ROWS_TO_PREFER_THE_BEST:,} rows on, or without a stack, the simplest method is "
+    f"recommended whose log loss, summed over all rows, is at most {CLEAR_GAIN:g} above the lowest. With fewer rows it "
     f"is the stack, or the calibrator that has at least {level(MAIN_WEIGHT)} of its weight; the "
     "scores are kept if the stack gains too little."
 )

@@ -13,7 +13,7 @@ def go(page: Page, label: str) -> None:
     """Follow the navigation to a page."""
     if label == "Data":
         open_menu(page, "data_chip")
-        page.get_by_role("link", name="Columns, test rows and databases").click()
+        page.get_by_role("link", name="Columns and test rows").click()
     else:
         by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
     settle(page)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.data.base import Data, check_data
 from calib.data.cells import ScoreCells
-from calib.data.counted import Spread
+from calib.data.counted import PositionsInCells
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked, check_kinds
@@ -335,7 +335,7 @@ def certify_rows(
     sides: Sides = "above",
     seed: int = 0,
     scores: str = "uncalibrated scores",
-    spread: Spread | None = None,
+    spread: PositionsInCells | None = None,
 ) -> Certificate:
     """Certify scores to which no calibrator was fitted on these rows; see `certify`.
 
@@ -380,7 +380,7 @@ def certify_rows(
     )
 
 
-def _entries(data: Data, view: str) -> tuple[BinaryView, Spread | None]:
+def _entries(data: Data, view: str) -> tuple[BinaryView, PositionsInCells | None]:
     """The rows that are tested. Clusters are numbered by what they hold, not by their order."""
     rows = data.view(view) if isinstance(data, Predictions) else None
     if rows is not None and rows.group is None:
@@ -393,8 +393,8 @@ def _entries(data: Data, view: str) -> tuple[BinaryView, Spread | None]:
 
 
 def _drawn(
-    rows: BinaryView, spread: Spread | None, seed: int, scores: str
-) -> tuple[BinaryView, Spread | None, str]:
+    rows: BinaryView, spread: PositionsInCells | None, seed: int, scores: str
+) -> tuple[BinaryView, PositionsInCells | None, str]:
     """The rows that are independent, and a sentence about them."""
     if not len(rows):
         raise ValueError("There must be rows to test, got none. Name at least one test row.")
@@ -417,7 +417,7 @@ def _drawn(
 
 
 def _ends(
-    cells: ScoreCells, rows: BinaryView, spread: Spread | None
+    cells: ScoreCells, rows: BinaryView, spread: PositionsInCells | None
 ) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest score of each cell."""
     if spread is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from calib.loading.logs.rows import COLUMNS, JUDGE, NO_SOURCE, RIGHT, STATED, TOKEN, WRONG
-from calib.loading.logs.together import combined, log_mapping, taken
+from calib.loading.logs.together import answers_by_task, combined, log_mapping
 
 if TYPE_CHECKING:
     from calib.loading.table import Table
@@ -26,10 +26,10 @@ __all__ = [
     "STATED",
     "TOKEN",
     "WRONG",
+    "answers_by_task",
     "combined",
     "log_mapping",
     "read_logs",
-    "taken",
 ]
 Files: TypeAlias = "str | Path | Sequence[str | Path]"
 
@@ -55,8 +55,8 @@ def read_logs(
     Table
         The columns of `frame` are `COLUMNS`: task, model, sample_id, epoch, confidence (NaN if
         there is none), correct ("right", "wrong" or missing if not scored), source of the
-        confidence, answer and explanation. `taken(frame)` counts them by task and model. `judged`
-        says that `correct` only repeats the judge's score in `confidence`.
+        confidence, answer and explanation. `answers_by_task(frame)` counts them by task and
+        model. `judged` says that `correct` only repeats the judge's score in `confidence`.
     """
     from calib.data.file_options import FileFormat
     from calib.loading.problems import refuse

@@ -268,7 +268,7 @@ def paths_beside(path: Path, table: Table) -> list[Path]:
     return small[:MAX_BESIDE_FILES]
 
 
-def taken(frame: pd.DataFrame) -> pd.DataFrame:
+def answers_by_task(frame: pd.DataFrame) -> pd.DataFrame:
     """What was read: one row per task and model.
 
     Columns: task, model, rows, scored, without confidence (of the scored rows), and the source of

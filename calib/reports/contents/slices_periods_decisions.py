@@ -299,8 +299,7 @@ def _is_few(flagged: FloatArray, rows: FloatArray) -> bool:
 
 
 def _without_methods(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
-    # The cost of the uncalibrated scores could be computed from another cost and its change, so the
-    # change is left out too.
+    # Another cost minus its change is the cost of the uncalibrated scores, so no change is shown.
     unknown: dict[str, Any] = {"change": NO_ESTIMATE} if "uncalibrated" in left_out else {}
     by_capacity = table.costs.capacity is not None
     kept = {

@@ -27,7 +27,7 @@ COUNTED = " (counts without rows)"
 def draw(session: Session, rows: Data | None) -> None:
     parts = _label(session, rows)
     # A narrow header cuts what is emphasised, so the whole label is shown under the pointer.
-    label = ", ".join(part if number == 1 else f"*{part}*" for number, part in enumerate(parts))
+    label = ", ".join([parts[0], *(f"*{part}*" for part in parts[1:])])
     with st.popover(label, icon=":material/table:", key="data_chip", help=", ".join(parts)):
         if session.upload is not None:
             st.caption(read_as(session, session.upload))
@@ -47,6 +47,9 @@ def draw(session: Session, rows: Data | None) -> None:
                 st.button(again, key=key, on_click=_open, args=(session, upload))
         columns = "Columns and test rows"
         st.page_link(PAGES["Data"], label=columns, icon=":material/table:")
+        if session.upload is not None:
+            shown = (session.example,)
+            st.button("Close file", on_click=session.choose_example, args=shown)
 
 
 def _sources(session: Session) -> None:
@@ -73,7 +76,7 @@ def _sources(session: Session) -> None:
             table = st.selectbox("Table", tables, key=f"{key}_{name}", **look)
         if table is None:
             return
-        with st.spinner(state.READING):
+        with st.spinner(state.READING_COLUMNS):
             upload = Upload.of_table(source, table)
     except InputError as error:
         st.error(plain(str(error)))

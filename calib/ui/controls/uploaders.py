@@ -26,7 +26,7 @@ from calib.ui.controls.widgets import ask, download, field
 from calib.ui.session import state
 from calib.ui.session.choices import MODEL, SEGMENTED
 from calib.ui.session.judging import Judging, Unread
-from calib.ui.session.memo import Unkeyed
+from calib.ui.session.memo import WithProgress
 from calib.ui.session.middleware import THIS_MACHINE
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
@@ -251,7 +251,7 @@ def receive(
 
     try:
         if place == "data":
-            read = Unkeyed(_uploaded, files=files, progress=progress)
+            read = WithProgress(_uploaded, files=files, progress=progress)
             # A team that drops the same file reads it once.
             contents = tuple((name, sha256(data).digest()) for name, data in files)
             upload = session.memo(read, contents, written, add=add)
@@ -480,7 +480,7 @@ def layout(session: Session) -> None:
 def _read_sheet(session: Session, sheet: str) -> None:
     if session.workbook is not None:
         name, data, written = session.workbook
-        with st.spinner(state.READING):
+        with st.spinner(state.READING_COLUMNS):
             receive(session, [(name, data)], "data", replace(written, sheet=sheet))
 
 
@@ -488,7 +488,7 @@ def _read_header(session: Session, answer: str) -> None:
     if session.upload is None:
         return
     try:
-        with st.spinner(state.READING):
+        with st.spinner(state.READING_COLUMNS):
             session.take(session.upload.with_header(answer == "Yes"))
     except InputError as error:
         session.file_problems = error.problems
@@ -501,7 +501,7 @@ def remove_test(session: Session) -> None:
 
 def _remove_test(session: Session) -> None:
     if session.upload is not None:
-        with st.spinner(state.READING):
+        with st.spinner(state.READING_COLUMNS):
             session.take(session.upload.with_test(None))
 
 

@@ -139,7 +139,7 @@ def at_once(
 ) -> None:
     """Draw controls, and here what follows them; the rest of the page comes after.
 
-    `controls` may change the bins, and what is only drawn.
+    `controls` may change the bins, and choices that only affect the drawing.
     """
 
     def follow() -> None:

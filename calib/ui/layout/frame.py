@@ -165,7 +165,7 @@ def _wait(session: Session) -> NoReturn:
         uploaders.awaited(session)
         st.stop()
     try:
-        with st.spinner(state.READING):
+        with st.spinner(state.READING_COLUMNS):
             table = table_named(awaited.source, awaited.table)
     except InputError as error:
         label = plain(f"{awaited.source}: {awaited.table}")

@@ -38,11 +38,11 @@ SHRUNK_SHARE = 0.9
 KEPT_SECONDS = 60.0
 
 
-class Unkeyed(partial[T]):
+class WithProgress(partial[T]):
     """A function with bound inputs that do not change its result, such as a progress bar."""
 
 
-class Keyed(partial[T]):
+class KeyedCall(partial[T]):
     """A bound call. Its result is kept under the inputs that are given beside it."""
 
 
@@ -201,9 +201,9 @@ class Memo:
         kwargs: Mapping[str, Any],
         of: Memo | None = None,
     ) -> T:
-        made_by = function.func if isinstance(function, (Unkeyed, Keyed)) else function
+        made_by = function.func if isinstance(function, (WithProgress, KeyedCall)) else function
         key = (made_by, _key((*args, kwargs, of), self.results.input_gone))
-        progress = function.keywords.get("progress") if isinstance(function, Unkeyed) else None
+        progress = function.keywords.get("progress") if isinstance(function, WithProgress) else None
         while True:
             with self.results.lock:
                 if (result := self.results.use(key)) is not None:
@@ -211,17 +211,18 @@ class Memo:
                     kept: T = result.value
                     return kept
                 other = self.results.computing.get(key)
-                # Two sessions that each wait within a turn for one without would wait forever.
+                # Whoever waits here keeps the turn that the other computation may be waiting for,
+                # so both would wait forever.
                 if other is None or HEAVY.is_held:
                     mine = Computation(progress)
                     self.results.computing.setdefault(key, mine)
                     break
             other.wait(progress)
-        if isinstance(function, Unkeyed) and progress is not None:
-            function = Unkeyed(function, progress=mine.report)
+        if isinstance(function, WithProgress) and progress is not None:
+            function = WithProgress(function, progress=mine.report)
         try:
             with turn:
-                value = function() if isinstance(function, Keyed) else function(*args, **kwargs)
+                value = function() if isinstance(function, KeyedCall) else function(*args, **kwargs)
             self._keep(key, value)
         finally:
             with self.results.lock:

@@ -75,10 +75,10 @@ from calib.ui.session.choices import (
     UNIT,
     Chosen,
 )
-from calib.ui.session.memo import Keyed, Unkeyed
+from calib.ui.session.memo import KeyedCall, WithProgress
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
-from calib.ui.session.workers import apart
+from calib.ui.session.workers import in_other_process
 
 # The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
@@ -135,7 +135,7 @@ def _by_method(
 def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
     """The segments in which the scores of a method fail."""
     return session.memo.heavy(
-        Unkeyed(_segments, progress=progress),
+        WithProgress(_segments, progress=progress),
         model.rows,
         held_out=model.analysis.held_out,
         method=method,
@@ -146,7 +146,7 @@ def segments(session: Session, model: Model, method: str, progress: Progress) ->
 
 
 def _segments(rows: Data, *, progress: Progress, **options: Any) -> Segments:
-    return apart(find_segments, rows, n_rows=rows.n_rows, progress=progress, **options)
+    return in_other_process(find_segments, rows, n_rows=rows.n_rows, progress=progress, **options)
 
 
 def error_rates(
@@ -301,7 +301,7 @@ def with_plan_of(session: Session, model: Model) -> Model:
     if session.is_matrix or not time:
         return model
     # Other bins have the same held-out scores, so they keep the plan.
-    made = Keyed(choose_plan, model.rows, analysis, time)
+    made = KeyedCall(choose_plan, model.rows, analysis, time)
     method, level = analysis.recommendation.method, analysis.settings.confidence_level
     plan = session.memo.heavy(made, model.rows, analysis.held_out, time, method, level)
     if plan is None:
@@ -358,7 +358,7 @@ def verdict(session: Session, analysis: LiveAnalysis, method: str) -> Verdict:
     if analysis.after is not None and method == analysis.recommendation.method:
         return analysis.after
     # Its inputs without the bins are those of the verdict: another number of bins keeps it.
-    made = Keyed(_verdict, analysis, method)
+    made = KeyedCall(_verdict, analysis, method)
     view, answers = analysis.settings.view, analysis.has_answers
     return session.memo(made, analysis.held_out, method, view, answers)
 
@@ -390,7 +390,9 @@ def variational(session: Session, analysis: LiveAnalysis) -> Mapping[str, Variat
 
 def _variational(held_out: CrossFitted, at: float) -> Mapping[str, VariationalEstimate]:
     views = [held_out.view(key) for key in held_out.scores]
-    estimates = apart(variational_estimates, views, n_rows=len(held_out.rows), confidence_level=at)
+    estimates = in_other_process(
+        variational_estimates, views, n_rows=len(held_out.rows), confidence_level=at
+    )
     return dict(zip(held_out.scores, estimates, strict=True))
 
 
@@ -437,7 +439,9 @@ def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensit
 def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
     n_rows = len(held_out.rows)
-    return apart(ece_sensitivity, cells, replicates, n_rows=n_rows, confidence_level=level)
+    return in_other_process(
+        ece_sensitivity, cells, replicates, n_rows=n_rows, confidence_level=level
+    )
 
 
 def reproduced(session: Session, analysis: LiveAnalysis, method: str, text: str) -> Conventions:

@@ -55,7 +55,7 @@ class Session:
     # The bytes of a workbook with several sheets, so that another one can be read.
     workbook: tuple[str, bytes, FileFormat] | None = None
     refused: tuple[str, ...] = ()  # Sentences about parts of the link that were ignored.
-    # A person's own data that the link was made for, while they are missing.
+    # The data of a person for which the link was made, until they are opened.
     awaited: LinkedData = field(default_factory=LinkedData)
     offered: Upload | None = None  # Data that were dropped instead of those.
     # Each read file changes the uploaders' keys, because a kept file is copied at every rerun.

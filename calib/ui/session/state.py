@@ -38,15 +38,15 @@ from calib.ui.session.choices import (
     TIME,
 )
 from calib.ui.session.environment import give_back, trim
-from calib.ui.session.memo import Memo, Unkeyed
+from calib.ui.session.memo import Memo, WithProgress
 from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.page_list import ROOMS
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import SESSION, Session, linked_data, one_score_settings
 from calib.ui.session.upload import Upload
-from calib.ui.session.workers import apart
+from calib.ui.session.workers import in_other_process
 
-READING = "Reading the columns"
+READING_COLUMNS = "Reading the columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def memo_of_server() -> Memo:
 def map_anew(session: Session, mapping: Columns) -> None:
     if session.upload is not None:
         # This takes seconds if there are a thousand columns.
-        with st.spinner(READING):
+        with st.spinner(READING_COLUMNS):
             session.take(session.upload.mapped(mapping))
 
 
@@ -165,7 +165,7 @@ def predictions(session: Session) -> Data | None:
 def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     fitted = _fitted(session, rows, progress)
-    return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
+    return session.memo(WithProgress(analyze, earlier=fitted), rows, session.settings)
 
 
 def _fitted(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
@@ -173,7 +173,7 @@ def _fitted(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
     latest = session.latest
     # Only sessions keep a person's own rows, so they are freed with them.
     kept = session.memo if _of_person(session.upload) else memo_of_server()
-    work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
+    work = WithProgress(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
     fitted = kept.heavy(work, rows, _fitting(session.settings))
     latest.pop(rows.fingerprint, None)
     latest[rows.fingerprint] = fitted
@@ -216,7 +216,9 @@ def _fit(
     progress: Progress = no_progress,
 ) -> LiveAnalysis:
     n_rows = rows.n_rows
-    made = apart(analyze, rows, settings, n_rows=n_rows, progress=progress, earlier=earlier)
+    made = in_other_process(
+        analyze, rows, settings, n_rows=n_rows, progress=progress, earlier=earlier
+    )
     trim()
     return made
 
@@ -233,8 +235,8 @@ def one_score_analysis(session: Session, given: Data, progress: Progress) -> Liv
     """
     rows = session.memo(Predictions.one_score, rows_of(given), session.settings.view)
     settings = one_score_settings(session.settings, Settings().view)
-    fitted = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
-    alone = session.memo(Unkeyed(analyze, earlier=fitted), rows, settings)
+    fitted = session.memo.heavy(WithProgress(_fit, progress=progress), rows, _fitting(settings))
+    alone = session.memo(WithProgress(analyze, earlier=fitted), rows, settings)
     advice = analysis(session, given, progress).recommendation
     return session.memo(_with_advice, alone, advice)
 
@@ -246,7 +248,7 @@ def _with_advice(alone: LiveAnalysis, advice: Recommendation) -> LiveAnalysis:
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
     """All models, uncalibrated, clipped and calibrated by one method."""
     settings = replace(session.settings, methods=("uncalibrated",))
-    compared = Unkeyed(_compare, progress=progress)
+    compared = WithProgress(_compare, progress=progress)
     return session.memo.heavy(compared, models(session), settings, method)
 
 
@@ -254,7 +256,9 @@ def _compare(
     every: Mapping[str, Data], settings: Settings, method: str, *, progress: Progress
 ) -> ModelComparison:
     n_rows = sum(rows.n_rows for rows in every.values())
-    return apart(compare_models, every, settings, n_rows=n_rows, progress=progress, method=method)
+    return in_other_process(
+        compare_models, every, settings, n_rows=n_rows, progress=progress, method=method
+    )
 
 
 def follow_auto(session: Session, latest: LiveAnalysis) -> bool:

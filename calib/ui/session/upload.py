@@ -22,7 +22,7 @@ from calib.loading import (
 )
 from calib.loading.checking.inspection import class_structure
 from calib.loading.loader import with_arguments
-from calib.loading.logs import taken
+from calib.loading.logs import answers_by_task
 from calib.loading.problems import error, refuse, warning
 from calib.loading.reading.delimited_text import read_anew
 from calib.loading.reading.reader import stem
@@ -108,7 +108,7 @@ class Upload:
         made = cls(tables, mapping, assessed.problems, assessed.models, assessed.checklist)
         if not tables[0].log:
             return made
-        return replace(made, answers=tuple(taken(tables[0].frame).to_dict("records")))
+        return replace(made, answers=tuple(answers_by_task(tables[0].frame).to_dict("records")))
 
     @classmethod
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:

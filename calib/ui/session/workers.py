@@ -33,7 +33,7 @@ START = "import calib.analysis.run; from calib.ui.session.workers import serve; 
 MIN_ROW_BYTES = 6
 
 
-def apart(
+def in_other_process(
     function: Callable[..., T],
     *inputs: Any,
     n_rows: int,

@@ -14,7 +14,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.ui.session import memo as memo_module
 from calib.ui.session import turns
-from calib.ui.session.memo import Keyed, Memo, Results, Unkeyed
+from calib.ui.session.memo import KeyedCall, Memo, Results, WithProgress
 from calib.ui.session.turns import HEAVY
 
 MB = 2**20
@@ -96,7 +96,7 @@ def test_the_bound_is_of_all_sessions_together():
 def test_memory_that_results_have_in_common_counts_once():
     memo, common = Memo(Results(2.5 * MB)), megabyte(0)
     for number in range(20):
-        memo(Keyed(lambda i: (common[i:], [common]), number), number)
+        memo(KeyedCall(lambda i: (common[i:], [common]), number), number)
     assert len(memo) == 20
 
 
@@ -106,7 +106,7 @@ def test_the_count_of_memory_is_that_of_the_results_that_are_left():
     for first in range(0, 500, 50):
         memo = Memo(results)
         for number, size in enumerate(sizes[first : first + 50]):
-            memo(Keyed(np.zeros, size, np.uint8), first + number)
+            memo(KeyedCall(np.zeros, size, np.uint8), first + number)
             left = [len(one.value) for one in results.by_key.values()]
             assert sum(left) <= results.n_bytes <= sum(left) + 2**12 * len(left)
             assert results.n_bytes <= results.limit
@@ -124,7 +124,7 @@ def test_the_count_of_memory_is_that_of_the_results_that_are_left():
 def test_memory_inside_a_result_counts(hide):
     memo = Memo(Results(2.5 * MB))
     for number in range(5):
-        memo(Keyed(lambda: (megabyte(0), hide(megabyte(0)))), number)
+        memo(KeyedCall(lambda: (megabyte(0), hide(megabyte(0)))), number)
     assert len(memo) == (2 if isinstance(hide(megabyte(0)), Predictions) else 1)
 
 
@@ -164,12 +164,12 @@ def test_a_result_that_is_too_large_is_kept_until_the_next():
 
 def test_sessions_share_a_result_and_the_last_one_frees_it(results):
     one, two = Memo(results), Memo(results)
-    value = one(Keyed(Result), "key")
-    assert two(Keyed(Result), "key") is value
+    value = one(KeyedCall(Result), "key")
+    assert two(KeyedCall(Result), "key") is value
     there = weakref.ref(value)
     del value, one
     gc.collect()
-    assert there() is two(Keyed(Result), "key")
+    assert there() is two(KeyedCall(Result), "key")
     del two
     gc.collect()
     assert there() is None
@@ -178,8 +178,8 @@ def test_sessions_share_a_result_and_the_last_one_frees_it(results):
 
 def test_what_a_source_answers_is_not_shared(results):
     one, two = Memo(results), Memo(results)
-    assert one.private(Keyed(Result), "key") is one.private(Keyed(Result), "key")
-    assert one.private(Keyed(Result), "key") is not two.private(Keyed(Result), "key")
+    assert one.private(KeyedCall(Result), "key") is one.private(KeyedCall(Result), "key")
+    assert one.private(KeyedCall(Result), "key") is not two.private(KeyedCall(Result), "key")
 
 
 def test_data_that_differ_in_one_cell_of_an_unused_column_share_nothing(results):
@@ -272,7 +272,11 @@ def test_what_is_unkeyed_does_not_count(results):
         tell(number)
         return number
 
-    assert memo(Unkeyed(make, tell=told.append), 7) == memo(Unkeyed(make, tell=print), 7) == 7
+    assert (
+        memo(WithProgress(make, tell=told.append), 7)
+        == memo(WithProgress(make, tell=print), 7)
+        == 7
+    )
     assert told == [7]
 
 
@@ -283,9 +287,9 @@ def test_a_whole_call_is_kept_by_what_stands_beside_it(results):
         made.append(parts)
         return sum(parts)
 
-    assert memo(Keyed(make, [1, 2]), "three") == memo(Keyed(make, [9, 9]), "three") == 3
+    assert memo(KeyedCall(make, [1, 2]), "three") == memo(KeyedCall(make, [9, 9]), "three") == 3
     assert made == [[1, 2]]
-    assert memo(Keyed(make, [2, 2]), "four") == 4
+    assert memo(KeyedCall(make, [2, 2]), "four") == 4
 
 
 def test_a_failure_is_not_kept(results):
@@ -310,7 +314,7 @@ def test_ten_sessions_wait_for_the_one_that_computes(results):
     memos = [Memo(results) for _ in range(10)]
 
     def ask(memo):
-        return memo.heavy(Unkeyed(work, progress=lambda *given: said.append(given)), 1)
+        return memo.heavy(WithProgress(work, progress=lambda *given: said.append(given)), 1)
 
     with ThreadPoolExecutor(10) as pool:
         first = pool.submit(ask, memos[0])
@@ -337,7 +341,7 @@ def test_who_gives_up_waiting_cancels_nothing(results, pool):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        two(Unkeyed(work, progress=leave), 1)
+        two(WithProgress(work, progress=leave), 1)
     assert not first.done()
     work.go_on.set()
     assert first.result(10) == [1]
@@ -352,7 +356,7 @@ def test_who_waits_computes_it_if_the_first_fails_or_leaves(results, pool, error
     first = pool.submit(Memo(results), work, 1)
     assert work.started.wait(10)
     memo = Memo(results)
-    second = pool.submit(memo, Unkeyed(work, progress=lambda *_: waiting.set()), 1)
+    second = pool.submit(memo, WithProgress(work, progress=lambda *_: waiting.set()), 1)
     assert waiting.wait(10)
     work.go_on.set()
     with pytest.raises(type(error)):

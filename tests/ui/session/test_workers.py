@@ -17,7 +17,7 @@ from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.ui.session import state, workers
-from calib.ui.session.workers import MIN_ROWS, Workers, apart
+from calib.ui.session.workers import MIN_ROWS, Workers, in_other_process
 from tests.rare import rare
 
 MANY = {"n_rows": MIN_ROWS}
@@ -40,13 +40,13 @@ def rows(n: int = 300, **more: object) -> Predictions:
 
 
 def test_few_rows_are_computed_here() -> None:
-    assert apart(os.getpid, n_rows=MIN_ROWS - 1) == os.getpid()
-    assert apart(os.getpid, **MANY) != os.getpid()
+    assert in_other_process(os.getpid, n_rows=MIN_ROWS - 1) == os.getpid()
+    assert in_other_process(os.getpid, **MANY) != os.getpid()
 
 
 def test_a_process_does_one_piece_of_work_after_the_other(processes: Workers) -> None:
-    first = apart(os.getpid, **MANY)
-    assert apart(os.getpid, **MANY) == first
+    first = in_other_process(os.getpid, **MANY)
+    assert in_other_process(os.getpid, **MANY) == first
     assert len(processes._idle) == 1
 
 
@@ -71,13 +71,13 @@ def test_an_analysis_is_the_same_and_refers_to_the_same_rows() -> None:
     def progress(share: float, text: str) -> None:
         reported.append((share, text))
 
-    made = apart(analyze, given, settings, progress=progress, **MANY)
+    made = in_other_process(analyze, given, settings, progress=progress, **MANY)
     here = analyze(given, settings)
     assert made.table().equals(here.table())
     assert made.source is given
     assert not made.held_out.rows.score.flags.writeable
     # It reuses an earlier one, which is sent too.
-    again = apart(analyze, given, Settings(), earlier=made, **MANY)
+    again = in_other_process(analyze, given, Settings(), earlier=made, **MANY)
     assert again.table().equals(analyze(given, Settings()).table())
 
 
@@ -94,7 +94,7 @@ def test_the_session_analyses_many_rows_apart(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_error_comes_back_with_its_place() -> None:
     with pytest.raises(ValueError, match="invalid literal") as failed:
-        apart(int, "many", **MANY)
+        in_other_process(int, "many", **MANY)
     assert "workers.py" in failed.value.__notes__[0]
 
 
@@ -113,10 +113,10 @@ def test_work_of_an_abandoned_run_is_ended(processes: Workers) -> None:
         if text == "half":
             raise Abandoned
 
-    apart(os.getpid, **MANY)
+    in_other_process(os.getpid, **MANY)
     before, (process,) = time.monotonic(), processes._idle
     with pytest.raises(Abandoned):
-        apart(slow, progress=leave, **MANY)
+        in_other_process(slow, progress=leave, **MANY)
     assert time.monotonic() < before + 30.0
     assert not process.is_alive
     assert not processes._idle
@@ -124,14 +124,14 @@ def test_work_of_an_abandoned_run_is_ended(processes: Workers) -> None:
 
 @rare
 def test_a_process_that_dies_is_an_error_and_the_next_one_works(processes: Workers, texts) -> None:
-    apart(os.getpid, **MANY)
+    in_other_process(os.getpid, **MANY)
     with texts.raises(RuntimeError):
-        apart(kill_itself, **MANY)
+        in_other_process(kill_itself, **MANY)
     # One that died while it waited is replaced without an error.
-    number = apart(os.getpid, **MANY)
+    number = in_other_process(os.getpid, **MANY)
     os.kill(number, signal.SIGKILL)
     processes._idle[0]._process.wait()
-    assert apart(os.getpid, **MANY) != number
+    assert in_other_process(os.getpid, **MANY) != number
 
 
 def kill_itself() -> None:

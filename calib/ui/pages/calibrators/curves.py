@@ -30,7 +30,7 @@ from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON
-from calib.ui.session.memo import Keyed
+from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 
 READING = (
@@ -180,7 +180,7 @@ def automatic_calibrators(
         return {}
     # They are fitted on all rows and with the automatic epsilon, so the folds and the epsilon of
     # the settings do not matter.
-    made = Keyed(by_rule, analysis.held_out, keys)
+    made = KeyedCall(by_rule, analysis.held_out, keys)
     return session.memo(made, analysis.source, analysis.settings.view, keys)
 
 
@@ -212,11 +212,11 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
 
     def count() -> CrossFitFolds:
         tell(0.0, "Counting the rows of every fold")
-        return session.memo(Keyed(cross_fit_folds, held_out), data, folds)
+        return session.memo(KeyedCall(cross_fit_folds, held_out), data, folds)
 
     def log_loss(epsilon: float) -> float:
         nonlocal point
-        made = Keyed(_log_loss, count, key, epsilon, tell)
+        made = KeyedCall(_log_loss, count, key, epsilon, tell)
         value = session.memo.heavy(made, data, folds, key, epsilon)
         point += 1
         return value

@@ -29,7 +29,7 @@ from calib.ui.controls.widgets import take_answer
 from calib.ui.pages.reliability import answer, bin_view, chosen_bin
 from calib.ui.session import choices, results, state
 from calib.ui.session.choice import Choice
-from calib.ui.session.memo import Keyed
+from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 from calib.words.measures import without_band
 
@@ -89,7 +89,7 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tuple[str, bytes]:
     """The name of the data to draw, and their bytes."""
-    level, made = session.settings.confidence_level, Keyed(_data, analysis, tuple(shown))
+    level, made = session.settings.confidence_level, KeyedCall(_data, analysis, tuple(shown))
     # The axes show the names of the classes of a matrix.
     return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
 

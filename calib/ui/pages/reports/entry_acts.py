@@ -12,7 +12,7 @@ from calib.ui.session.session import Session
 DELETES = "You are asked to confirm."
 
 
-def ask(act: str = "", about: str = "") -> None:
+def open_dialog(act: str = "", about: str = "") -> None:
     """Open a dialog about a report, or close the one that is open."""
     team_reports = state.current().team_reports
     team_reports.asking, team_reports.about = act, about
@@ -27,7 +27,7 @@ def button(session: Session, entry: Entry, number: str = "") -> None:
             type="tertiary",
             icon=":material/delete:",
             help=DELETES,
-            on_click=ask,
+            on_click=open_dialog,
             args=("delete", entry.id),
         )
 
@@ -44,7 +44,7 @@ def _may_change(session: Session, entry: Entry) -> bool:
     return identity.may_change(session, entry.id, entry.owner)
 
 
-@st.dialog("Delete this report?", on_dismiss=ask)
+@st.dialog("Delete this report?", on_dismiss=open_dialog)
 def _delete(session: Session, store: Store, entry: Entry) -> None:
     st.markdown(
         f"**{plain(entry.title)}** will be deleted for everyone. It can be restored for "
@@ -61,6 +61,6 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
         st.error(plain(str(error)))
         return
     session.team_reports.message = f"Deleted: {entry.title}."
-    ask()
+    open_dialog()
     st.query_params.from_dict(session.link())
     st.rerun()

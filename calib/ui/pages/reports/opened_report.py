@@ -147,7 +147,7 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
     if identity.is_read_only():
         return
     act = partial(st.button, type="tertiary", icon=":material/edit_document:", help=EDITS)
-    act("Edit a copy", key="edit", on_click=entry_acts.ask, args=("edit", entry.id))
+    act("Edit a copy", key="edit", on_click=entry_acts.open_dialog, args=("edit", entry.id))
     entry_acts.button(session, entry)
     if not identity.may_change(session, entry.id, entry.owner):
         whose = plain(entry.owner) or "the session that saved it"
@@ -157,7 +157,7 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
         _edit(session, store, report, entry)
 
 
-@st.dialog("Edit as a new report", on_dismiss=entry_acts.ask)
+@st.dialog("Edit as a new report", on_dismiss=entry_acts.open_dialog)
 def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     st.caption("A saved report never changes. This saves a new one with the same numbers.")
     title = st.text_input("Title", report.title, key="edit_title")
@@ -184,7 +184,7 @@ def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     except StoreError as error:
         st.error(plain(str(error)))
         return
-    entry_acts.ask()
+    entry_acts.open_dialog()
     st.query_params.from_dict({REPORT: report_id})
     st.rerun()
 
