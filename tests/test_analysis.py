@@ -9,8 +9,8 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
 from calib.analysis.method_results import differences_from_best
+from calib.blocks.methods import metric_columns
 from calib.calibrators import Calibrator
-from calib.ui.layout.tables import metric_columns
 from tests.isotonic_peer import shrunken
 from tests.rare import rare
 
@@ -139,7 +139,7 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
         for each in metric_columns(analysis.columns, analysis.methods, {})
         if each.key == "auc_change"
     ]
-    assert {cell[-1] for cell in column.cells.values()} == {"no change"}
+    assert {cell.lines[-1] for cell in column.cells.values()} == {"no change"}
 
 
 def test_distinct_scores_are_those_of_one_calibrator(analysis):

@@ -21,6 +21,7 @@ from calib.analysis.verdict import (
     judge,
 )
 from calib.analysis.verdicts import verdict_after
+from calib.blocks import methods
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import choose
 from calib.data.cells import ScoreCells
@@ -30,7 +31,6 @@ from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
 from calib.numerics.intervals import Estimate, holm
 from calib.text import p_value
-from calib.ui.pages.cumulative import test_lines as lines_of
 from calib.ui.pages.slices.classes import finding
 from calib.ui.session.results import classwise as adjusted_table
 from calib.words.findings import view_words
@@ -324,7 +324,8 @@ def check_agreement(analysis: Analysis) -> None:
     scores = analysis.uncalibrated
     # The pages show these tests.
     assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
-    assert [line.cells[0][0] for line in lines_of([scores], [verdict.p_adjusted])] == [
+    shown = methods.calibration_tests([scores], [verdict.p_adjusted])
+    assert [cells[0].text for cells in shown.rows] == [
         TEST_NAMES[key] for key in verdict.p_adjusted
     ]
     rejects = bool(verdict.rejected)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from html import escape as in_html
 from typing import Any
 
+import pandas as pd
+
 from calib.analysis import Analysis
 from calib.analysis.judge import JudgeNumbers
 from calib.analysis.summary import Parts
@@ -139,26 +141,37 @@ class Value:
     # Several details below the number get one line each, so that the column stays narrow.
     detail: str = ""
     marked: bool = False
+    # A last line below, in the colour of what is miscalibrated.
+    warning: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines below the number, in order."""
+        return [*self.detail.splitlines(), *([self.warning] if self.warning else [])]
 
     @property
     def detail_in_one_line(self) -> str:
-        return ", ".join(self.detail.splitlines())
+        return ", ".join(filter(None, self.lines))
 
     def html(self) -> str:
-        details = "".join(f"<small>{in_html(line)}</small>" for line in self.detail.splitlines())
+        details = "".join(f"<small>{in_html(line)}</small>" for line in self.lines if line)
         return f"<span>{in_html(self.text)}</span>{details}"
 
     def markdown(self) -> str:
         text = f"**{in_markdown(self.text)}**" if self.marked else in_markdown(self.text)
-        return f"{text} ({in_markdown(self.detail_in_one_line)})" if self.detail else text
+        return f"{text} ({in_markdown(self.detail_in_one_line)})" if self.lines else text
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button of a row. A page gets its `value` when it is pressed; paper has no buttons."""
+    """A button of a row. A page gets its `value` when it is pressed; paper has no buttons.
+
+    A screen reader says `about` in place of the label.
+    """
 
     value: str
     label: str
+    about: str = ""
 
 
 def row(*cells: str | Value) -> tuple[Value, ...]:
@@ -170,8 +183,9 @@ def row(*cells: str | Value) -> tuple[Value, ...]:
 class Table:
     """A table; its first `n_text` columns hold text and the others numbers.
 
-    `meanings` are of columns, as tooltips, and `actions` of rows. On a page the table's element and
-    its CSV file have this `name`.
+    `meanings` are of columns and `hints` of rows, as tooltips; `actions` are of rows, too. On a
+    page the table's element and its CSV file have this `name`, and the file has the numbers of
+    `exact`, if it is given, in place of what is printed.
     """
 
     caption: str
@@ -180,7 +194,9 @@ class Table:
     n_text: int = 1
     meanings: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
-    actions: tuple[Action, ...] = ()
+    actions: tuple[Action | None, ...] = ()
+    hints: tuple[str, ...] = ()
+    exact: pd.DataFrame | None = field(default=None, compare=False)
 
     def html(self) -> str:
         kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]
@@ -272,7 +288,7 @@ class Tabs:
         return "\n\n".join(table.markdown() for table in self.captioned())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Drawing:
     """A chart. On a page `name` is part of its element's name.
 
@@ -293,7 +309,7 @@ class Drawing:
         return f"Chart: {in_markdown(self.chart.alt)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Beside:
     """Charts beside each other, or below each other if there is not enough space."""
 
@@ -306,7 +322,7 @@ class Beside:
         return "\n\n".join(drawing.markdown() for drawing in self.drawings)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Annotated:
     """A chart, and what is said beside it."""
 
@@ -340,7 +356,7 @@ def parts(blocks: Iterable[Block]) -> Iterator[Block]:
                 yield block
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Section:
     title: str
     blocks: tuple[Block, ...]
@@ -362,7 +378,7 @@ class Section:
         return "\n\n".join([f"## {in_markdown(self.title)}", *blocks])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The first screen of a report: what Overview shows, and what limits it most."""
 
@@ -429,7 +445,7 @@ class Answer:
         return "## Judge", *(block.markdown() for block in (*first, Facts(facts)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ReportDocument:
     """Everything that is printed, in order: a report, or two compared."""
 

@@ -24,9 +24,9 @@ BEST_BY_CHANCE = "With few rows the method with the lowest loss is often best by
 # This says in words what `choose` does.
 RULE = (
     f"From {MIN_ROWS_TO_PREFER_THE_BEST:,} rows on, or without a stack, the simplest method is "
-    f"recommended whose log loss, summed over all rows, is at most {CLEAR_GAIN:g} above the lowest. With fewer rows it "
-    f"is the stack, or the calibrator that has at least {level(MAIN_WEIGHT)} of its weight; the "
-    "scores are kept if the stack gains too little."
+    f"recommended whose log loss, summed over all rows, is at most {CLEAR_GAIN:g} above the "
+    "lowest. With fewer rows it is the stack, or the calibrator that has at least "
+    f"{level(MAIN_WEIGHT)} of its weight; the scores are kept if the stack gains too little."
 )
 
 

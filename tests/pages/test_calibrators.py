@@ -65,7 +65,7 @@ def test_the_page_has_the_evidence_beside_the_values(analysis, texts):
     assert ranking in said(app)
     table = markup(app, "Metrics")
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
-    assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
+    assert ">Logistic (on log-odds)<div><small>recommended</small><button" in marked
     assert re.search(r"<td>0\.3643<small>0\.3399 to 0\.3911</small></td>", marked)
     change = r"<td>−0\.1013<small>−0\.1309 to −0\.0753</small><small>significantly lower<"
     assert re.search(change, marked)

@@ -8,10 +8,11 @@ import pytest
 
 from calib.analysis import analyze
 from calib.analysis.verdict import adjusted
+from calib.blocks.kinds import Value
+from calib.blocks.methods import calibration_tests
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import TestResult
-from calib.ui.pages.cumulative import test_lines as lines_of
 from calib.words.cumulative import saving, sentence
 from calib.words.verdicts import TEST_NAMES
 
@@ -25,33 +26,30 @@ def method():
 
 
 def test_every_test_of_the_analysis_has_a_row(method, texts):
-    rows = [line.cells for line in lines_of([method], [adjusted(method.all_tests)])]
-    assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
+    rows = calibration_tests([method], [adjusted(method.all_tests)]).rows
+    assert [row[0].text for row in rows] == list(TEST_NAMES.values())
     assert {"ks", *method.tests} == set(TEST_NAMES)
-    assert all(row[1][0] for row in rows)
-    assert rows[3][2][0] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
+    assert all(row[1].text for row in rows)
+    assert rows[3][2].text == f"{method.tests['hosmer_lemeshow'].statistic:.3f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
-    assert rows[3][1][1] == "simulation, 4,999 draws"
-    texts(rows[4][1][1])
-    assert rows[0][2][1] == "p < 0.001"
-    assert rows[0][3] == ("p < 0.001",)
+    assert rows[3][1].detail == "simulation, 4,999 draws"
+    texts(rows[4][1].detail)
+    assert rows[0][2].detail == "p < 0.001"
+    assert rows[0][3].text == "p < 0.001"
 
 
 def test_each_method_has_two_columns_and_a_null_stands_once(method):
     line = dataclasses.replace(method.tests["line"], null="F")
     other = dataclasses.replace(method, tests={"line": line})
-    rows = [
-        line.cells
-        for line in lines_of([method, other], [adjusted(m.all_tests) for m in (method, other)])
-    ]
-    assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
+    rows = calibration_tests([method, other], [adjusted(m.all_tests) for m in (method, other)]).rows
+    assert [row[0].text for row in rows] == list(TEST_NAMES.values())
     assert [len(row) for row in rows] == [2 + 2 * 2] * len(TEST_NAMES)
     # Only two of the tests of the second method were computed.
     for place in (4, 5):
-        assert [bool(row[place]) for row in rows] == [True, False, False, False, True]
-    assert rows[0][1][1] == method.ks.null
+        assert [bool(row[place].text) for row in rows] == [True, False, False, False, True]
+    assert rows[0][1].detail == method.ks.null
     # Methods of which one test has different nulls have both.
-    assert rows[4][1][1] == f"{method.tests['line'].null}; F"
+    assert rows[4][1].detail == f"{method.tests['line'].null}; F"
 
 
 def test_the_sentence_says_both_errors(method):
@@ -73,11 +71,11 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
         "spiegelhalter": TestResult(-1.5, 0.13, "standard normal"),
     }
     replaced = dataclasses.replace(method, tests=odd)
-    rows = lines_of([replaced], [adjusted(replaced.all_tests)])
-    by_name = {row.cells[0][0]: row.cells[2:] for row in rows}
-    texts(by_name[TEST_NAMES["line"]][0][1])
-    assert by_name[TEST_NAMES["hosmer_lemeshow"]][0][0] == "∞"
+    rows = calibration_tests([replaced], [adjusted(replaced.all_tests)]).rows
+    by_name = {row[0].text: row[2:] for row in rows}
+    texts(by_name[TEST_NAMES["line"]][0].detail)
+    assert by_name[TEST_NAMES["hosmer_lemeshow"]][0].text == "∞"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
-    spiegelhalter = [("−1.50", "p = 0.130"), ("p = 0.130",)]
+    spiegelhalter = (Value("−1.500", "p = 0.130"), Value("p = 0.130"))
     assert by_name[TEST_NAMES["spiegelhalter"]] == spiegelhalter
     assert TEST_NAMES["kuiper"] not in by_name

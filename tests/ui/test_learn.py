@@ -8,6 +8,7 @@ import pytest
 
 import calib
 from calib.analysis import analyze
+from calib.blocks.methods import DIRECTIONS, column_help
 from calib.calibrators import score_methods
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
@@ -22,7 +23,6 @@ from calib.ui.layout.glossary import (
     kept,
     metric_entries,
 )
-from calib.ui.layout.tables import DIRECTIONS, column_help
 from calib.ui.layout.words import linked
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from calib.blocks.kinds import Table, Value, row
 from calib.data.base import Data
 from calib.features.monitor.chart import monitor_chart
 from calib.features.monitor.choices import HORIZON, STORED_MONITOR, WATCHED
@@ -34,8 +35,7 @@ from calib.text import (
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, tables
-from calib.ui.layout.tables import Line
+from calib.ui.layout import blocks, charts, frame
 from calib.ui.session import state
 from calib.ui.session.choices import SLICE_BY, TIME
 from calib.ui.session.page_list import PAGES
@@ -80,13 +80,13 @@ ASSUMPTIONS = (
 )
 INDEPENDENT = "Assumes independent rows given the day's scores."
 FIRST_DAY = "Most likely first day of the change, and its 95% likelihood interval."
-COUNTS = [
-    ("Rows", ""),
-    ("Positive", ""),
-    ("Predicted", "Mean score."),
-    ("Observed", "Share of positive rows."),
-    ("Difference (points)", "Observed minus predicted, with its 95% interval."),
-]
+COUNTS = {
+    "Rows": "",
+    "Positive": "",
+    "Predicted": "Mean score.",
+    "Observed": "Share of positive rows.",
+    "Difference (points)": "Observed minus predicted, with its 95% interval.",
+}
 
 
 def page() -> None:
@@ -341,12 +341,12 @@ def ranges_table(result: Monitored, of: str) -> None:
         when = "since the change"
     st.markdown(f"### Score ranges {when}{slice_suffix(of)}")
     table = result.ranges_of(of)
-    lines = [
-        Line([(span(row.low, row.high),), *counts(row)], marked=bool(row.outside))
-        for row in table.itertuples()
-    ]
-    key = "lines_periods_ranges"
-    tables.lines_table(key, "Score ranges", [("Scores", ""), *COUNTS], lines, exact=table)
+    rows = tuple(
+        row(Value(span(one.low, one.high), marked=bool(one.outside)), *counts(one))
+        for one in table.itertuples()
+    )
+    head = ("Scores", *COUNTS)
+    blocks.show(Table("", head, rows, meanings=COUNTS, name="Score ranges", exact=table))
 
 
 def slices_table(result: Monitored, column: str) -> None:
@@ -354,56 +354,47 @@ def slices_table(result: Monitored, column: str) -> None:
         return
     when = " since the change" if result.episode is not None else ""
     st.markdown(f"### Slices by {plain(column)}{when}" if column else f"### Slices{when}")
-    head = [
-        ("Slice", ""),
-        ("State", ""),
-        *COUNTS[2:4],
-        COUNTS[4],
-        ("Evidence", "Over the whole life of the calibrator."),
-    ]
-    lines = [
-        Line(
-            [
-                (row.slice, f"{count(row.rows)} rows"),
-                (STATE_WORDS[row.state][0],),
-                (percent(row.mean_score),),
-                (percent(row.observed),),
-                difference(row),
-                (factor(row.log10_evidence),),
-            ],
-            marked=row.state == "alarm",
+    rows = tuple(
+        row(
+            Value(one.slice, f"{count(one.rows)} rows", marked=one.state == "alarm"),
+            STATE_WORDS[one.state][0],
+            percent(one.mean_score),
+            percent(one.observed),
+            difference(one),
+            factor(one.log10_evidence),
         )
-        for row in result.slices.itertuples()
-    ]
-    key = "lines_slices_monitor"
-    tables.lines_table(key, "Slices", head, lines, n_text=2, exact=result.slices)
+        for one in result.slices.itertuples()
+    )
+    head = ("Slice", "State", *list(COUNTS)[2:5], "Evidence")
+    meanings = COUNTS | {"Evidence": "Over the whole life of the calibrator."}
+    blocks.show(
+        Table("", head, rows, n_text=2, meanings=meanings, name="Slices", exact=result.slices)
+    )
 
 
 def periods_table(result: Monitored, of: str) -> None:
     table = result.periods_of(of)
-    lines = [
-        Line([(row.period,), *counts(row)], marked=bool(row.outside)) for row in table.itertuples()
-    ]
-    key = "lines_periods_monitor"
-    tables.lines_table(
-        key, f"Periods{slice_suffix(of)}", [("Period", ""), *COUNTS], lines, exact=table
+    rows = tuple(
+        row(Value(one.period, marked=bool(one.outside)), *counts(one)) for one in table.itertuples()
     )
+    name = f"Periods{slice_suffix(of)}"
+    blocks.show(Table("", ("Period", *COUNTS), rows, meanings=COUNTS, name=name, exact=table))
 
 
-def counts(row: Any) -> list[tuple[str, ...]]:
+def counts(of: Any) -> list[str | Value]:
     return [
-        (count(row.rows),),
-        (count(row.positive),),
-        (percent(row.mean_score),),
-        (percent(row.observed),),
-        difference(row),
+        count(of.rows),
+        count(of.positive),
+        percent(of.mean_score),
+        percent(of.observed),
+        difference(of),
     ]
 
 
-def difference(row: Any) -> tuple[str, ...]:
+def difference(of: Any) -> Value:
     """Observed minus predicted, and its interval."""
-    bounds = f"{points(row.difference_low)} to {points(row.difference_high)}"
-    return (points(row.difference), bounds) if row.rows else (NO_VALUE,)
+    bounds = f"{points(of.difference_low)} to {points(of.difference_high)}"
+    return Value(points(of.difference), bounds) if of.rows else Value(NO_VALUE)
 
 
 def slice_suffix(of: str) -> str:

@@ -52,7 +52,7 @@ def _frame(table: Table) -> pd.DataFrame:
         values = [row[place] for row in table.rows]
         name = unused(head.strip() or f"column {place + 1}", columns)
         columns[name] = [value.text for value in values]
-        if any(value.detail for value in values):
+        if any(value.lines for value in values):
             below = unused(f"{name}, below", columns)
             columns[below] = [value.detail_in_one_line for value in values]
     return pd.DataFrame(columns)

@@ -2,58 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from calib.analysis import Column, MethodResult
-from calib.analysis.miscalibration import CURVE_TESTS
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceTests
-from calib.analysis.summary import LIMITS, Held, Parts, is_error, shown_methods
-from calib.analysis.verdict import SIGNIFICANCE
+from calib.analysis.summary import LIMITS, Held, Parts, shown_methods
+from calib.blocks import methods
 from calib.blocks.kinds import (
     Answer,
-    Block,
     Bullets,
     Drawing,
     Facts,
     Paragraph,
     ReportDocument,
     Section,
-    Table,
-    Value,
-    row,
 )
-from calib.crossfit.cross_fitted import MethodMetrics
 from calib.data.cells import ScoreCells
 from calib.feature import FEATURES, resolve
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
-from calib.metrics import matrix_metrics
-from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.structure import Contents
 from calib.reports.render import appendix, judged, slices_periods_decisions
 from calib.text import (
     CROSSED,
-    UNKNOWN,
     count,
     formula,
     level,
     moment,
-    number,
-    p_value,
     percent,
 )
-from calib.words.measures import KS, chance_level, metric_change, metric_interval, metric_text
-from calib.words.verdicts import TEST_NAMES
-
-CHANCE_LEVEL = "Chance level: the average for a calibrated model with this many rows."
-CHANGES = "Differences from the uncalibrated scores, paired by row, with {} intervals."
-BETTER = (
-    "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
-    "inconclusive."
-)
+from calib.words.measures import KS
 
 
 def answer(report: Contents) -> Answer:
@@ -168,23 +148,9 @@ def caveat(report: Contents) -> str:
 def comparison(report: Contents) -> Section:
     analysis = report.analysis
     at = level(analysis.settings.confidence_level)
-    # Two tables, because one table with all columns would not fit a page.
-    errors = tuple(column for column in analysis.columns if is_error(column.key))
-    others = tuple(column for column in analysis.columns if not is_error(column.key))
-    methods = [analysis.methods[key] for key in analysis.ranked]
-    intervals = f"on held-out rows, with {at} intervals."
-    calibration = f"Calibration errors {intervals} {CHANCE_LEVEL}"
-    blocks: list[Block] = [
-        Paragraph(_protocol(report)),
-        _table(report, f"Metrics {intervals}", methods, others, _metric),
-        _table(report, calibration, methods, errors, _metric),
-    ]
-    if len(methods) > 1:
-        changed = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
-        caption = f"{CHANGES.format(at)} {BETTER}"
-        change = partial(_difference, analysis.uncalibrated)
-        blocks.append(_table(report, caption, _others(methods), changed, change))
-    return Section("Methods compared", tuple(blocks))
+    columns = methods.metric_columns(analysis.columns, analysis.methods, {}, with_levels=True)
+    tables = methods.printed_tables(analysis, columns, at)
+    return Section("Methods compared", (Paragraph(_protocol(report)), *tables))
 
 
 def _protocol(report: Contents) -> str:
@@ -202,76 +168,18 @@ def _protocol(report: Contents) -> str:
     )
 
 
-def _table(
-    report: Contents,
-    caption: str,
-    results: Iterable[MethodMetrics],
-    columns: Sequence[Column],
-    cell: Callable[[MethodMetrics, Column], Value],
-) -> Table:
-    """One row per method, the recommended one marked."""
-    chosen = report.analysis.recommendation.method
-    rows = tuple(
-        (
-            Value(
-                result.label, "recommended" if result.key == chosen else "", result.key == chosen
-            ),
-            *(cell(result, column) for column in columns),
-        )
-        for result in results
-    )
-    return Table(caption, ("Method", *(column.label for column in columns)), rows)
-
-
-def _others(results: Iterable[MethodMetrics]) -> list[MethodMetrics]:
-    return [result for result in results if result.key != "uncalibrated"]
-
-
-def _metric(result: MethodMetrics, column: Column) -> Value:
-    estimate = result.metrics[column.key]
-    key, digits = column.key, column.digits
-    details = [metric_interval(key, estimate, digits), chance_level(key, estimate, digits)]
-    if column.key == "ks_error" and isinstance(result, MethodResult):
-        details.append(p_value(result.ks.p_value))
-    return Value(metric_text(key, estimate.value, digits), "\n".join(filter(None, details)))
-
-
-def _difference(uncalibrated: MethodMetrics, result: MethodMetrics, column: Column) -> Value:
-    if column.key not in result.differences:
-        return Value(UNKNOWN)
-    key, digits = column.key, column.digits
-    before, after = (one.metrics[key].value for one in (uncalibrated, result))
-    return Value(*metric_change(key, before, after, result.differences[key], digits))
-
-
 def whole_matrix(report: Contents) -> Section | None:
     """Metrics of every method on all classes, or None if there is one score per row."""
     compared = report.analysis.multiclass
     if compared is None:
         return None
-    at = level(compared.confidence_level)
-    results = [compared.results[key] for key in report.analysis.ranked]
-    columns = [
-        Column(key, metric.label, metric.meaning) for key, metric in matrix_metrics().items()
-    ]
-    errors = [column for column in columns if column.key not in ROW_METRICS]
-    overall = [column for column in columns if column.key in ROW_METRICS]
-    scores = f"Scores of all classes, with {at} intervals."
-    calibration = f"Calibration errors, with {at} intervals. {CHANCE_LEVEL}"
-    change = partial(_difference, compared.results["uncalibrated"])
+    columns = methods.matrix_columns(compared, with_levels=True)
+    tables = methods.printed_tables(report.analysis, columns, level(compared.confidence_level))
     text = (
         "All classes together, on held-out rows. The other sections show the view "
         f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."
     )
-    return Section(
-        "The whole matrix",
-        (
-            Paragraph(text),
-            _table(report, scores, results, overall, _metric),
-            _table(report, calibration, results, errors, _metric),
-            _table(report, CHANGES.format(at), _others(results), overall, change),
-        ),
-    )
+    return Section("The whole matrix", (Paragraph(text), *tables))
 
 
 def cumulative(report: Contents) -> Section:
@@ -283,32 +191,9 @@ def cumulative(report: Contents) -> Section:
         "within the band."
     )
     chart = cumulative_difference_chart(report.analysis, keys)
-    return Section("Cumulative difference", (Paragraph(text), Drawing(chart), _test_table(report)))
-
-
-def _test_table(report: Contents) -> Table:
-    classes = ", those of the classes included," if report.analysis.multiclass else ""
-    rows = tuple(
-        row(
-            method.short_label,
-            TEST_NAMES[key],
-            # JSON has no infinity, so an infinite number is read as NaN.
-            percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 3),
-            Value(p_value(test.p_value), test.null),
-            p_value(report.analysis.p_adjusted(method.key)[key]),
-        )
-        for method in report.shown
-        for key, test in method.all_tests.items()
-        if key in TEST_NAMES
-    )
-    return Table(
-        "Tests of the held-out scores. A test rejects calibration if its p-value after Holm's "
-        f"correction for the number of tests{classes} is below {SIGNIFICANCE:g}. The verdict uses "
-        "these p-values.",
-        ("Method", "Test", "Statistic", "p", "p (Holm)"),
-        rows,
-        n_text=2,
-    )
+    adjusted = [report.analysis.p_adjusted(key) for key in keys]
+    tests = methods.calibration_tests(report.shown, adjusted)
+    return Section("Cumulative difference", (Paragraph(text), Drawing(chart), tests))
 
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (

@@ -48,8 +48,8 @@ def draw(session: Session, rows: Data | None) -> None:
         columns = "Columns and test rows"
         st.page_link(PAGES["Data"], label=columns, icon=":material/table:")
         if session.upload is not None:
-            shown = (session.example,)
-            st.button("Close file", on_click=session.choose_example, args=shown)
+            close, shown = session.choose_example, (session.example,)
+            st.button("Close file", key="close_data", on_click=close, args=shown)
 
 
 def _sources(session: Session) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.analysis.reproduction import Conventions, Match, TypedNumber
+from calib.blocks.kinds import Table, Value, row
 from calib.text import plain, plural
 from calib.ui.controls.widgets import control
-from calib.ui.layout.tables import Line, lines_table
+from calib.ui.layout import blocks
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 
@@ -50,19 +51,17 @@ def _answer(session: Session, model: state.Model, method: str, text: str) -> Non
 
 def _table(result: Conventions) -> None:
     listed = result.matches or result.nearest
-    head = [
-        ("Convention" if result.matches else "Nearest conventions", ""),
-        ("Value", ""),
-        ("Ours", f"The same quantity with {result.own_bins}."),
-    ]
-    lines = [_line(result, match) for match in listed[:MAX_LINES]]
-    lines_table(f"lines_{len(lines)}_reproduced", ABOUT, head, lines, exact=result.frame())
+    first = "Convention" if result.matches else "Nearest conventions"
+    rows = tuple(_row(result, match) for match in listed[:MAX_LINES])
+    ours = {"Ours": f"The same quantity with {result.own_bins}."}
+    head, exact = (first, "Value", "Ours"), result.frame()
+    blocks.show(Table("", head, rows, meanings=ours, name=ABOUT, exact=exact))
     more = len(listed) - MAX_LINES
     rest = f"{plural(more, 'more line')} in the CSV file; more digits leave fewer. "
     st.caption(f"{rest if more > 0 else ''}Ours: {result.own_bins}. {ABBREVIATIONS}")
 
 
-def _line(result: Conventions, match: Match) -> Line:
+def _row(result: Conventions, match: Match) -> tuple[Value, ...]:
     small = [
         f"As in {'; '.join(match.codes)}" if match.codes else "",
         f"Unlike ours: {'; '.join(match.differences)}" if match.differences else "",
@@ -70,5 +69,5 @@ def _line(result: Conventions, match: Match) -> Line:
         match.remark,
     ]
     written = result.typed.written
-    first = (match.description, *filter(None, small))
-    return Line([first, (written(match.value),), (written(match.ours),)])
+    first = Value(match.description, "\n".join(filter(None, small)))
+    return row(first, written(match.value), written(match.ours))

@@ -115,8 +115,8 @@ def _slug(name: str) -> str:
 def _show_table(block: Table, key: str) -> str:
     if block.caption:
         st.caption(plain(block.caption))
-    if block.name or any(value.detail for row in block.rows for value in row):
-        return tables.block_table(block, key) or ""
+    if block.name or any(value.lines for row in block.rows for value in row):
+        return tables.lines_table(block, f"lines_{key}") or ""
     texts = [[value.text for value in row] for row in block.rows]
     rows = [dict(zip(block.head, row, strict=True)) for row in texts]
     if block.n_text == len(block.head):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 
+from calib.blocks.methods import DIRECTIONS
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.metrics import METRICS, Metric
 from calib.text import significant
-from calib.ui.layout.tables import DIRECTIONS
 from calib.ui.layout.words import linked
 from calib.words.measures import LAYER_MEANINGS
 

@@ -20,8 +20,9 @@ def css() -> str:
     )
     # The place of a table that arrives late is kept free.
     heights = "".join(
-        f"[class*=st-key-rows_{n}_] {{ min-height: {4.75 + 4 * n}rem; }}\n"
-        f"[class*=st-key-lines_{n}_] {{ min-height: {5.5 + 2.1875 * n}rem; }}\n"
+        f"[class*=st-key-rows_{n}_lines_metrics] {{ min-height: {4.75 + 4 * n}rem; }}\n"
+        f":is([class*=st-key-rows_{n}_lines_tests], [class*=st-key-rows_{n}_lines_conventions]) "
+        f"{{ min-height: {5.5 + 2.1875 * n}rem; }}\n"
         for n in range(1, 16)
     )
     pages = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")

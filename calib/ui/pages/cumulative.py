@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from calib.analysis import Analysis, MethodResult
-from calib.analysis.miscalibration import CURVE_TESTS
+from calib.analysis import Analysis
+from calib.blocks import methods
 from calib.figures.cumulative import (
     PANELS,
     cumulative_chart,
     cumulative_difference_chart,
     panels_title,
 )
-from calib.metrics.base import TestResult
-from calib.text import number, p_value, percent, plain
+from calib.text import plain
 from calib.ui.controls import widgets
-from calib.ui.layout import charts, frame, notes, words
-from calib.ui.layout.tables import Line, lines_table
+from calib.ui.layout import blocks, charts, frame, notes, words
 from calib.words import cumulative as wording
 from calib.words.measures import details
-from calib.words.verdicts import TEST_NAMES
 
-WHAT_IT_TESTS = {
-    "ks": "Largest cumulative gap up to any score",
-    "kuiper": "Largest gap over any interval of scores",
-    "spiegelhalter": "Brier score equals that of a calibrated model",
-    "hosmer_lemeshow": "Positives in ten groups of equal size",
-    "line": "Calibration slope = 1 and intercept = 0",
-}
-STATISTIC_HELP = "The statistic, and its p-value before Holm's correction."
-HOLM_HELP = (
-    "The verdict uses it: a calibrated model is rejected by at least one test in at most 5% of "
-    "data sets. A matrix is corrected for the tests of its classes too."
-)
-TESTS_READING = "With many rows even negligible differences are significant; check the effect size."
 CUMULATIVE = """
 - Rows are sorted by score, and **observed minus predicted** is added up. Where the curve **falls**,
   predictions are too high; where it **rises**, too low; flat means calibrated.
@@ -83,8 +66,8 @@ def body(analysis: Analysis, shown: Sequence[str]) -> None:
     else:
         drawings(analysis, shown)
     st.markdown("### Tests")
-    tests_table([analysis.methods[key] for key in shown], analysis)
-    st.caption(TESTS_READING)
+    adjusted = [analysis.p_adjusted(key) for key in shown]
+    blocks.show(methods.calibration_tests([analysis.methods[key] for key in shown], adjusted))
 
 
 def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
@@ -100,35 +83,3 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
             drawn = charts.kept(cumulative_chart, analysis, first, panels=(panel,))
             charts.chart(drawn, f"chart_cumulative_{panel}", widths=PANEL_WIDTHS)
     st.caption(PANELS_READING)
-
-
-def tests_table(methods: Sequence[MethodResult], analysis: Analysis) -> None:
-    head = [("Test", ""), ("What is tested", "And the null distribution of the statistic.")]
-    for method in methods:
-        head += [(method.label, STATISTIC_HELP), ("p (Holm)", HOLM_HELP)]
-    lines = test_lines(methods, [analysis.p_adjusted(method.key) for method in methods])
-    lines_table(f"lines_{len(lines)}_tests", "Tests of calibration", head, lines, n_text=2)
-
-
-def test_lines(
-    methods: Sequence[MethodResult], p_adjusted: Sequence[Mapping[str, float]]
-) -> list[Line]:
-    """One row per test, with the statistic and the p-values of each method."""
-    lines = []
-    for key, name in TEST_NAMES.items():
-        tests = [method.all_tests.get(key) for method in methods]
-        nulls = dict.fromkeys(test.null for test in tests if test is not None)
-        if nulls:
-            cells = [(name,), (WHAT_IT_TESTS[key], "; ".join(nulls))]
-            for test, adjusted in zip(tests, p_adjusted, strict=True):
-                cells += _result(key, test, adjusted.get(key, math.nan))
-            lines.append(Line(cells))
-    return lines
-
-
-def _result(key: str, test: TestResult | None, p_adjusted: float) -> list[tuple[str, ...]]:
-    """The cells of a method: the statistic with its p-value, and the adjusted p-value."""
-    if test is None:
-        return [(), ()]
-    statistic = percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 2)
-    return [(statistic, p_value(test.p_value)), (p_value(p_adjusted),)]

@@ -87,7 +87,7 @@ def test_the_session_analyses_many_rows_apart(monkeypatch: pytest.MonkeyPatch) -
     def noted(function: object, *inputs: Data, n_rows: int, **_: object) -> None:
         asked.append(n_rows)
 
-    monkeypatch.setattr(state, "apart", noted)
+    monkeypatch.setattr(state, "in_other_process", noted)
     state._fit(rows(), Settings())
     assert asked == [300]
 

@@ -9,14 +9,22 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
+from calib.blocks.kinds import Table, Value
+from calib.blocks.methods import (
+    DIFFERENCE,
+    MetricColumn,
+    column_help,
+    matrix_columns,
+    metric_columns,
+    metric_table,
+    to_best,
+)
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.functions import difference_chart, matrix_difference_chart
 from calib.figures.losses import checkpoint_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import before_after_panel
-from calib.metrics import matrix_metrics
 from calib.numerics.intervals import Estimate
 from calib.text import (
     UNKNOWN,
@@ -28,18 +36,7 @@ from calib.text import (
     printed_change,
 )
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
-from calib.ui.layout import charts, frame, notes, words
-from calib.ui.layout.tables import (
-    DIFFERENCE,
-    Line,
-    MetricColumn,
-    Muted,
-    column_help,
-    lines_table,
-    metric_columns,
-    metric_table,
-    to_best_lines,
-)
+from calib.ui.layout import blocks, charts, frame, notes, words
 from calib.ui.pages.calibrators import curves
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -114,8 +111,8 @@ def page() -> None:
 
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
-    to_best = differences_from_best(session, analysis)
-    st.markdown(f"## {plain(finding(analysis, to_best))}")
+    from_best = differences_from_best(session, analysis)
+    st.markdown(f"## {plain(finding(analysis, from_best))}")
     recommendation(analysis)
     use_calibrator.button(session, model, leads=True)
     curves.body(session, model)
@@ -124,14 +121,14 @@ def body(session: Session, model: state.Model) -> None:
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
         st.markdown("#### All classes")
-        columns = chosen_columns(analysis, shown, matrix_columns(compared, to_best))
-        table(session, model, "all_classes", columns)
+        columns = chosen_columns(analysis, shown, matrix_columns(compared, with_best=True))
+        table(session, model, "Metrics of all classes", columns)
         if len(analysis.methods) > 1:
             matrix_forest(analysis)
         st.markdown(f"#### This view: {plain(analysis.data.positive_name)}")
-        to_best = {}
-    columns = metric_columns(analysis.columns, analysis.methods, to_best)
-    table(session, model, "metrics", chosen_columns(analysis, shown, columns))
+        from_best = {}
+    columns = metric_columns(analysis.columns, analysis.methods, from_best)
+    table(session, model, "Metrics", chosen_columns(analysis, shown, columns))
     if len(analysis.methods) > 1:
         changes_and_panels(analysis)
     reproduce_number.show(session, model)
@@ -144,7 +141,7 @@ def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[s
     return session.memo(method_results.differences_from_best, analysis.held_out, best, at)
 
 
-def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
+def finding(analysis: Analysis, from_best: Mapping[str, Estimate]) -> str:
     """Whether a calibrator lowers the log loss, and whether others do it as well."""
     if analysis.recommendation.plan is not None:
         best = analysis.ranked[0]
@@ -159,12 +156,12 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
     if results[advised].differences["log_loss"].high >= 0.0:
         return f"{CALIBRATORS[advised].short_label} improves the scores, but not significantly."
     lead = f"{CALIBRATORS[advised].short_label} clearly improves the scores"
-    tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
+    tied = [key for key in analysis.ranked if from_best[key].low <= 0.0]
     if advised not in tied or len(analysis.ranked) == 2:
         return f"{lead}."
     if tied == [advised]:
         return f"{lead}, more than every other method."
-    if to_best[advised].value == 0.0:
+    if from_best[advised].value == 0.0:
         return f"{lead} and has the lowest log loss of {len(tied)} tied methods."
     if CALIBRATORS[advised].simplicity > min(CALIBRATORS[key].simplicity for key in tied):
         return f"{lead} and is tied with the best."
@@ -179,17 +176,19 @@ def chosen_columns(
     return [column for column in columns if column.key in keys] or columns[:1]
 
 
-def table(session: Session, model: state.Model, name: str, columns: Sequence[MetricColumn]) -> None:
+def table(
+    session: Session, model: state.Model, about: str, columns: Sequence[MetricColumn]
+) -> None:
     analysis = model.analysis
     buttons = use_calibrator.fitted(model.analysis)
-    about = "Metrics" if name == "metrics" else "Metrics of all classes"
     matrix = analysis.multiclass is not None
     hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
     advised = analysis.recommendation.method
     chance = CHANCE if any(column.has_chance_level for column in columns) else ""
     ece = f" {ECE}" if any(column.key.startswith("ece_") for column in columns) else ""
     st.caption(f"{LOWER}{chance}.{ece}")
-    if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
+    drawn = metric_table(about, columns, analysis.ranked, advised, hints=hints, with_code=buttons)
+    if chosen := blocks.show(drawn):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
@@ -271,16 +270,6 @@ def panels(analysis: Analysis) -> None:
             charts.chart(drawn, f"chart_before_after_{key}", widths=charts.SMALL_PANEL_WIDTHS)
 
 
-def matrix_columns(
-    compared: MulticlassComparison, to_best: Mapping[str, Estimate]
-) -> list[MetricColumn]:
-    shown = [
-        Column(key, metric.label, metric.meaning, 4, metric.better)
-        for key, metric in matrix_metrics().items()
-    ]
-    return metric_columns(shown, compared.results, to_best, lambda column: column.meaning)
-
-
 def matrix_forest(analysis: Analysis) -> None:
     drawn = charts.kept(matrix_difference_chart, analysis)
     with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=charts.ROWS_WIDTHS):
@@ -331,27 +320,25 @@ def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict
 
 def _metrics(comparison: ModelComparison) -> None:
     columns = {column.key: _cells(comparison, column) for column in comparison.columns}
-    lines = [
-        Line(
-            [
-                (name, plural(model.n_rows, "row")),
-                *(cells[name] for cells in columns.values()),
-                *_changes(comparison, name),
-            ]
+    rows = tuple(
+        (
+            Value(name, plural(model.n_rows, "row")),
+            *(cells[name] for cells in columns.values()),
+            *_changes(comparison, name),
         )
         for name, model in comparison.models.items()
-    ]
-    head = [
-        ("Model", ""),
-        *((column.label, column_help(column)) for column in comparison.columns),
-        (DIFFERENCE, MODELS_BEST_HELP),
-        ("… after calibration", "The same difference of the calibrated scores, from their best."),
-    ]
-    exact = comparison.frame().reset_index()
-    lines_table(f"rows_{len(lines)}_models", "Metrics of the models", head, lines, exact=exact)
+    )
+    meanings = {
+        **{column.label: column_help(column) for column in comparison.columns},
+        DIFFERENCE: MODELS_BEST_HELP,
+        "… after calibration": "The same difference of the calibrated scores, from their best.",
+    }
+    head, exact = ("Model", *meanings), comparison.frame().reset_index()
+    name = "Metrics of the models"
+    blocks.show(Table("", head, rows, meanings=meanings, name=name, exact=exact))
 
 
-def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, ...]]:
+def _cells(comparison: ModelComparison, column: Column) -> dict[str, Value]:
     """One metric by model, with the chance levels below."""
     values: dict[str, list[str]] = {name: [] for name in comparison.models}
     levels: dict[str, list[str]] = {name: [] for name in comparison.models}
@@ -361,29 +348,28 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
             values[name].append(metric_text(column.key, one.value, column.digits))
             if not math.isnan(one.noise_floor):
                 levels[name].append(metric_text(column.key, one.noise_floor, column.digits))
-    # Calibration that keeps the ranking keeps the AUC, which is then printed once.
+    # Calibration that keeps the ranking keeps the AUC, which is then printed once. Chance levels
+    # have a line of their own, below that of an interval.
     return {
-        name: ("\u00a0→\u00a0".join(dict.fromkeys(values[name])), *_both(levels[name]))
+        name: Value(
+            "\u00a0→\u00a0".join(dict.fromkeys(values[name])),
+            f"\nchance level {' → '.join(levels[name])}" if levels[name] else "",
+        )
         for name in values
     }
 
 
-def _both(levels: list[str]) -> list[str]:
-    """The chance levels before and after in one text. An empty one keeps the next below."""
-    return ["", Muted(f"chance level {' → '.join(levels)}")] if levels else []
-
-
-def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]]:
+def _changes(comparison: ModelComparison, name: str) -> Iterator[Value]:
     column = comparison.columns[0]
     for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
         if change is None:
-            yield ()
+            yield Value("")
             continue
         losses = _estimates(comparison, method, column)
         best = losses[comparison.best(method)].value
         printed = printed_change(best, losses[name].value, column.digits)
-        yield to_best_lines(change, printed)
+        yield to_best(change, printed)
 
 
 def _pairing(comparison: ModelComparison) -> str:
