@@ -57,7 +57,7 @@ TIMED = (
     "tables sent",
     "navigation",
 )
-PAGES = ("Cumulative", "Calibrators", "Slices", "Decisions", "Reports", "Overview")
+PAGES = ("Calibrators", "Slices", "Decisions", "Reports", "Overview")
 # The script measures the milliseconds from the next key press until what plotly or the explorer
 # drew has changed on the screen: a frame with the change, and the start of the frame after it.
 WATCH = """

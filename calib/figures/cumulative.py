@@ -16,7 +16,8 @@ from calib.text import level, percent, percents, score_percent
 from calib.words import cumulative as wording
 from calib.words.measures import KS, details, evidence, verdicts
 
-SIDE = 250
+# Pixels of a panel among four, and the height of a panel alone, which is as wide as its place.
+SIDE, HEIGHT_ALONE = 250, 290
 TICKS_RIGHT = 44
 SHARES = [-0.02, 1.02]
 # Title, and titles of the two axes.
@@ -70,25 +71,30 @@ def cumulative_chart(
     ['<b>(a) Cumulative</b>', '<b>(b) Against cumulative score</b>']
     """
     result, columns = analysis.methods[method], min(2, len(panels))
-    drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]
+    alone = len(panels) == 1
+    drawn = [
+        _panel(result, panel, place % columns == 0, square=not alone)
+        for place, panel in enumerate(panels)
+    ]
     verdict = analysis.verdict.sentence
     sentence = verdict if method == "uncalibrated" else f"{result.short_label}: {evidence(result)}."
     names = ", ".join(PANELS[panel][0] for panel in panels)
     return draw(
         "cumulative",
-        grid(drawn, columns, SIDE, SIDE, gaps=(32, 84)),
+        grid(drawn, columns, SIDE, HEIGHT_ALONE if alone else SIDE, gaps=(32, 84)),
         [
             layer
             for place, panel in enumerate(panels)
             for layer in _layers(subject(analysis, result, recommended), result, panel, place)
         ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
-        title=panels_title(result) if len(panels) > 1 else "",
+        title="" if alone else panels_title(result),
         details=details(analysis, "no bins"),
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
         # Panels on the right have their ticks there.
         right=TICKS_RIGHT if columns > 1 else RIGHT,
+        names_at_ends=True,
     )
 
 
@@ -99,7 +105,7 @@ def panels_title(result: MethodResult) -> str:
     return f"{result.short_label}: {mean} predicted on average, {rate} observed"
 
 
-def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
+def _panel(result: MethodResult, panel: int, left: bool, *, square: bool) -> Panel:
     title, across, upward = PANELS[panel]
     x, y = _ranges(result, panel)
     # Ticks of the right panels are on their right side: a phone has no room between panels.
@@ -111,7 +117,7 @@ def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
         side="left" if left else "right",
     )
     across_axis = PanelAxis(across, range=x, tickformat=PERCENT_TICKS, nticks=4)
-    return Panel(across_axis, upward_axis, f"<b>{title}</b>", square=True)
+    return Panel(across_axis, upward_axis, f"<b>{title}</b>", square=square)
 
 
 def _layers(of: Subject, result: MethodResult, panel: int, place: int) -> list[Layer]:

@@ -315,15 +315,19 @@ class Controls {
         // The names of the methods say what they are, and need the room.
         this.methods = this.group("Methods");
         this.methods.firstChild.className = "spoken";
-        const label = element("label", { class: "number" }, this.root, "Number of bins");
+        const binning = element("div", { class: "binning" }, this.root);
+        const label = element("label", { class: "number" }, binning, "Number of bins");
         this.bins = element("input", { type: "range", name: "n_bins", min: 2, step: 1 }, label);
         this.count = element("output", {}, label);
         this.listen(this.bins, () => ({ n_bins: Number(this.bins.value) }));
+        this.strategy = this.radios(binning, "Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
+        const choice = this.strategy[0].closest("fieldset");
+        choice.className = "switch";
+        choice.firstChild.className = "spoken";
         this.more = element("details", { class: "more" }, this.root);
         element("summary", {}, this.more, "More");
         const rest = element("div", { class: "rest" }, this.more);
-        this.strategy = this.radios(rest, "Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
-        this.auto = this.box(this.strategy[0].closest("fieldset"), "Automatic", () => ({ auto_bins: this.auto.checked }));
+        this.auto = this.box(this.group("Bins", rest), "Automatic", () => ({ auto_bins: this.auto.checked }));
         this.axis = this.radios(rest, "Axes", "axis", { linear: "Linear", logit: "Log-odds" });
         this.layers = this.group("Show", rest);
         this.intervals = this.box(this.layers, "Intervals", () => this.hidden());
@@ -417,8 +421,8 @@ class Controls {
     }
 
     // A choice that is not the usual one must be visible. A person can close it again.
-    openMore({ strategy, auto_bins, axis, hidden, band, lines }) {
-        const unusual = [strategy === "uniform", auto_bins, axis === "logit", hidden.length, band === "simultaneous", lines.length].some(Boolean);
+    openMore({ auto_bins, axis, hidden, band, lines }) {
+        const unusual = [auto_bins, axis === "logit", hidden.length, band === "simultaneous", lines.length].some(Boolean);
         if (unusual && !this.unusual) this.more.open = true;
         this.unusual = unusual;
     }

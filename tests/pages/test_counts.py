@@ -87,9 +87,16 @@ def test_slices_and_periods_are_those_of_the_rows_and_what_needs_rows_says_so(tm
     in_rows = dropped(rows, m="platt")
     in_rows.take(in_rows.upload.mapped(in_rows.upload.mapping.chosen(time="day")))
     in_counts = dropped(saved(tmp_path, rows), m="platt")
+    places = [("Slices", ("slices", "periods")), ("Decisions", ("error-rates",))]
     counted, expected = (
-        [table for name in ("slices", "error-rates", "periods") for table in copied(app, name)]
-        for app in (start("Slices", in_counts), start("Slices", in_rows))
+        [
+            table
+            for page, names in places
+            for app in [start(page, session)]
+            for name in names
+            for table in copied(app, name)
+        ]
+        for session in (in_counts, in_rows)
     )
     # Each is shown before and after calibration.
     assert len(counted) == len(expected) == 6

@@ -148,6 +148,21 @@ def methods(session: Session) -> None:
     control(session, choices.METHODS, options)
 
 
+def tabs(session: Session, choice: Choice[str]) -> DeltaGenerator:
+    """Draw the tabs of a choice; returns the place below the chosen one."""
+    names = {key: choice.values.name(key) for key in choice.values.options}
+    places = list[DeltaGenerator]()
+
+    def change(label: str) -> None:
+        session.change(choice, next(key for key, name in names.items() if name == label))
+
+    def draw(**more: Any) -> None:
+        places.extend(st.tabs(list(names.values()), **more))
+
+    ask(draw, choice.key, names[session[choice]], change)
+    return places[list(names).index(session[choice])]
+
+
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
     value = methods_shown(session, analysis)
     return control(session, choices.SHOWN, list(analysis.methods), value=value)
@@ -288,8 +303,8 @@ def settings(session: Session, rows: Data | None) -> None:
     changes = {
         choice: value
         for choice, value in session.chosen.changed(session.start).items()
-        # The model has a control on every page.
-        if choice.acts(session.page, facts) and choice is not choices.MODEL
+        # The model and the tab have a control that is always seen.
+        if choice.acts(session.page, facts) and choice not in (choices.MODEL, choices.TAB)
     }
     label = f"Settings ({len(changes)})" if changes else "Settings"
     # The diagram of Reliability has its bins beside it.

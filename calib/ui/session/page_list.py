@@ -13,7 +13,6 @@ CORE: Mapping[str, Mapping[str, str]] = {
     "Analyse": {
         "Overview": "app.py",
         "Reliability": "pages/reliability.py",
-        "Cumulative": "pages/cumulative.py",
         "Calibrators": "pages/calibrators.py",
         "Slices": "pages/slices.py",
         "Decisions": "pages/decisions.py",
@@ -63,6 +62,7 @@ for _page in ADDED.values():
 MOVED: Mapping[str, str] = {
     **dict.fromkeys(("gallery", "methods"), "learn"),
     **dict.fromkeys(("functions", "compare"), "calibrators"),
+    "cumulative": "reliability?tab=cumulative",
     "judge": "automate",
     "classes": "slices?kind=class",
 }

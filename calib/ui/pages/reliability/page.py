@@ -1,4 +1,4 @@
-"""Reliability: observed frequency against predicted probability, bin by bin."""
+"""Reliability: observed frequency against predicted probability, with bins and without them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from calib.ui.pages.reliability import (
     answer,
     bin_view,
     chosen_bin,
+    cumulative,
     explorer,
     validation,
 )
@@ -52,17 +53,14 @@ class DiagramChoices:
 def page() -> None:
     session = frame.begin("Reliability")
     model = frame.model(session)
-    analysis = model.analysis
-    methods = widgets.methods_shown(session, analysis)
-    toolbar = None
+    methods = widgets.methods_shown(session, model.analysis)
     opening(session, model, methods)
-    # If there are too many bins to draw, the control for fewer bins must be visible.
-    if undrawn(analysis.methods[methods[0]].reliability):
-        with widgets.toolbar("reliability"):
-            toolbar = widgets.later()
-            methods = widgets.shown_methods(session, analysis)
-            widgets.axis(session, automatic_axis(analysis))
-    body(DiagramChoices(session, methods, toolbar), model)
+    # The charts of a tab are drawn only while it is chosen.
+    with widgets.tabs(session, choices.TAB):
+        if session[choices.TAB] == "bins":
+            bins(session, model, methods)
+        else:
+            cumulative.show(session, model.analysis, methods)
     notes.below(session, model)
 
 
@@ -72,8 +70,19 @@ def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.markdown(answer.finding(session, model.analysis, shown))
         use_calibrator.advised_button(session, model)
-    if note := answer.axis_note(session, model.analysis):
+
+
+def bins(session: Session, model: state.Model, methods: tuple[str, ...]) -> None:
+    analysis, toolbar = model.analysis, None
+    if note := answer.axis_note(session, analysis):
         st.caption(note)
+    # If there are too many bins to draw, the control for fewer bins must be visible.
+    if undrawn(analysis.methods[methods[0]].reliability):
+        with widgets.toolbar("reliability"):
+            toolbar = widgets.later()
+            methods = widgets.shown_methods(session, analysis)
+            widgets.axis(session, automatic_axis(analysis))
+    body(DiagramChoices(session, methods, toolbar), model)
 
 
 def body(chosen: DiagramChoices, model: state.Model) -> None:

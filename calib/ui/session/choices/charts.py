@@ -88,6 +88,18 @@ AXIS = Choice[AxisKind | None](
     widget=SEGMENTED,
 )
 
+TAB_LABELS = {"bins": "Bins", "cumulative": "Cumulative", "panels": "KS panels"}
+TAB = Choice[str](
+    key="tab",
+    link="tab",
+    default="bins",
+    values=one_of(*TAB_LABELS, name=TAB_LABELS.__getitem__),
+    label="Charts",
+    chip=lambda tab: f"Tab {TAB_LABELS[tab]}",
+    acts_on=on("Reliability"),
+    widget=st.tabs,
+)
+
 SHOWN = Choice[tuple[str, ...]](
     key="shown",
     link="show",
@@ -96,7 +108,7 @@ SHOWN = Choice[tuple[str, ...]](
     label="Show",
     help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
     chip=lambda keys: f"{len(keys)} shown",
-    acts_on=on("Reliability", "Cumulative"),
+    acts_on=on("Reliability"),
     widget=PILLS,
 )
 

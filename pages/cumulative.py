@@ -1,5 +1,0 @@
-"""Cumulative."""
-
-from calib.ui.pages import cumulative
-
-cumulative.page()
