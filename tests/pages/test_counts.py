@@ -11,9 +11,10 @@ import pytest
 
 import calib
 from calib.ui.controls import uploaders
+from calib.ui.pages.decisions.by_slice import KEY
 from calib.ui.session.choices import BIN_AT
 from calib.ui.session.session import Session
-from tests.pages.harness import copied, dropped, go, press, said, session_of, start
+from tests.pages.harness import copied, dropped, go, opened, press, said, session_of, start
 from tests.rare import rare
 
 Counts = dict[str, bytes]
@@ -87,16 +88,12 @@ def test_slices_and_periods_are_those_of_the_rows_and_what_needs_rows_says_so(tm
     in_rows = dropped(rows, m="platt")
     in_rows.take(in_rows.upload.mapped(in_rows.upload.mapping.chosen(time="day")))
     in_counts = dropped(saved(tmp_path, rows), m="platt")
-    places = [("Slices", ("slices", "periods")), ("Decisions", ("error-rates",))]
     counted, expected = (
         [
-            table
-            for page, names in places
-            for app in [start(page, session)]
-            for name in names
-            for table in copied(app, name)
+            *(table for name in ("slices", "periods") for table in copied(sliced, name)),
+            *copied(opened(start("Decisions", data), KEY), "error-rates"),
         ]
-        for session in (in_counts, in_rows)
+        for data, sliced in ((data, start("Slices", data)) for data in (in_counts, in_rows))
     )
     # Each is shown before and after calibration.
     assert len(counted) == len(expected) == 6
