@@ -20,7 +20,7 @@ from scipy.stats import norm
 from calib.analysis.decisions import Certificate, certify
 from calib.analysis.decisions.certificate import Sides
 from calib.data.predictions import Predictions
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray
 
 QUANTILES = (np.arange(200_000) + 0.5) / 200_000
 MAX_ERRORS, CONFIDENCE, N_ROWS = (0.05, 0.1), 0.95, 1000
@@ -38,19 +38,23 @@ class Population:
     sides: Sides = "above"
     clustered: bool = False
 
-    def draw(self, rng: np.random.Generator) -> Predictions:
+    def draw(self, rng: np.random.Generator, n_rows: int = N_ROWS) -> Predictions:
         """As many independent units as any population has rows: rows, or clusters of them."""
-        n = N_ROWS * (PER_CLUSTER if self.clustered else 1)
-        group = np.repeat(np.arange(N_ROWS), PER_CLUSTER) if self.clustered else None
+        group = np.repeat(np.arange(n_rows), PER_CLUSTER) if self.clustered else None
+        outcome, score = self.rows(rng, n_rows * (PER_CLUSTER if self.clustered else 1))
+        return Predictions.from_arrays(outcome, score, group=group)
+
+    def rows(self, rng: np.random.Generator, n: int) -> tuple[BoolArray, FloatArray]:
+        """Outcomes and scores of so many rows."""
         score, chance = (self._uniform(n, rng) for _ in range(2))
         score = self.score(score)
-        return Predictions.from_arrays(chance < self.truth(score), score, group=group)
+        return chance < self.truth(score), score
 
     def _uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Uniform numbers, which correlate within clusters."""
         if not self.clustered:
             return rng.random(n)
-        common = np.repeat(rng.normal(size=N_ROWS), PER_CLUSTER)
+        common = np.repeat(rng.normal(size=n // PER_CLUSTER), PER_CLUSTER)
         return norm.cdf(
             math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * rng.normal(size=n)
         )
@@ -117,7 +121,7 @@ def shares(
         made = certify(rows, max_error, CONFIDENCE, sides=population.sides, seed=seed)
         violated += exceeds(made)
         decided.append(_true_share(made, score))
-    best = _best_share(population, max_error)
+    best = best_share(population, max_error)
     return violated / repetitions, float(np.mean(decided)), best
 
 
@@ -128,7 +132,7 @@ def _true_share(made: Certificate, score: FloatArray) -> float:
     return (accepted + rejected) / len(score)
 
 
-def _best_share(population: Population, max_error: float) -> float:
+def best_share(population: Population, max_error: float) -> float:
     """The largest share that errs at most so often; thresholds lie between distinct scores."""
     score, accepted, rejected = population.true_errors()
     n = len(score)

@@ -10,41 +10,51 @@ sequence Bonferroni procedure for testing multiple endpoints", doi:10.1002/pst.6
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, betaincinv, rel_entr
+from scipy.special import bdtr, betaincc, betaincinv, rel_entr
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, chunks
 
-# A sequence that starts at the smallest count that can pass often stops at its first error. One
-# that starts at three times this count has room for some.
-START_FACTOR = 3
+# The first test has room for as many errors as a fifth of the rows can pass with, at most for two.
+MAX_FIRST_ERRORS, MAX_FIRST_SHARE = 2, 0.2
 # Share of the level that is kept for the sequence that starts at half of the rows.
-SECOND_SHARE = 0.2
+SECOND_SHARE = 0.05
+MAX_COUNT = 2**62  # It stands for infinitely many rows, which an error rate of 1e-19 would need.
 
 
-def smallest_passing_count(max_error: float, alpha: float) -> int:
-    """The smallest number of rows without an error whose error rate is certified.
+def smallest_passing_count(max_error: float, alpha: float, errors: int = 0) -> int:
+    """The smallest number of rows with so many errors whose error rate is certified.
 
     >>> [smallest_passing_count(r, 0.05) for r in (0.1, 0.05, 0.02, 0.01)]
     [29, 59, 149, 299]
+    >>> [smallest_passing_count(0.05, 0.05, errors) for errors in (1, 2, 3)]
+    [93, 124, 153]
     """
-    count = math.ceil(math.log(alpha) / math.log1p(-max_error))
-    # The quotient of two logarithms can be rounded to just above a whole number.
-    return count - 1 if count > 1 and (1.0 - max_error) ** (count - 1) <= alpha else count
+
+    def passes(n_rows: int) -> bool:
+        # `bdtr` is the same function, and takes at most 2**31 rows.
+        return bool(betaincc(errors + 1, n_rows - errors, max_error) <= alpha)
+
+    return errors + 1 + bisect_left(range(errors + 1, MAX_COUNT), True, key=passes)
 
 
 def first_tested_count(n_rows: int, max_error: float, alpha: float) -> int:
     """Rows at the first threshold that is tested. It may depend on the number of rows only.
 
-    Three times the smallest count that can pass, but at most half of the rows if these can pass.
+    The smallest count that can pass with two errors if it is at most a fifth of the rows, otherwise
+    that with one error, otherwise that without an error.
 
-    >>> [first_tested_count(n, 0.05, 0.05) for n in (1000, 200, 60)]
-    [177, 100, 59]
+    >>> [first_tested_count(n, 0.05, 0.05) for n in (1000, 500, 200)]
+    [124, 93, 59]
     """
-    least = smallest_passing_count(max_error, alpha)
-    return max(least, min(START_FACTOR * least, n_rows // 2))
+    for errors in range(MAX_FIRST_ERRORS, 0, -1):
+        count = smallest_passing_count(max_error, alpha, errors)
+        if count <= MAX_FIRST_SHARE * n_rows:
+            return count
+    return smallest_passing_count(max_error, alpha)
 
 
 def most_errors(n_rows: int, max_error: float, alpha: float) -> int:
@@ -106,23 +116,25 @@ class Certified(Locked):
 def certified(errors: IntArray, rows: IntArray, max_error: float, alpha: float) -> Certified:
     """Certify thresholds by two sequences of tests, which have the level `alpha` together.
 
-    The first starts at `first_tested_count` rows with four fifths of the level, the second at half
-    of the rows with one fifth. A first sequence that gets there hands its level on. See
+    The first starts at `first_tested_count` rows with 95% of the level, the second at half of the
+    rows with the other 5%. A first sequence that gets there hands its level on. See
     `certified_range` for the arguments. Few rows have one sequence.
 
     Of the first 180 rows 9 are errors, and of the others 3.
 
     >>> rows = np.arange(1, 1001)
     >>> made = certified(np.minimum(rows // 20, 9) + rows // 300, rows, 0.05, 0.05)
-    >>> made.passed, made.starts, made.level[[176, 499]].round(3)
-    (range(499, 1000), (176, 499), array([0.04, 0.01]))
+    >>> made.passed, made.starts, made.level[[125, 499]].round(4)
+    (range(499, 1000), (125, 499), array([0.0475, 0.0025]))
     """
     n_rows = int(rows[-1])
-    first, second = first_tested_count(n_rows, max_error, alpha), n_rows // 2
+    early_level, second = (1.0 - SECOND_SHARE) * alpha, n_rows // 2
+    first = first_tested_count(n_rows, max_error, early_level)
     if second <= first:
+        first = first_tested_count(n_rows, max_error, alpha)
         passed = certified_range(errors, rows, max_error, alpha, first)
         return Certified(passed, (passed.start,), np.full(len(rows), alpha))
-    middle, early_level = int(np.searchsorted(rows, second)), (1.0 - SECOND_SHARE) * alpha
+    middle = int(np.searchsorted(rows, second))
     early = certified_range(errors[:middle], rows[:middle], max_error, early_level, first)
     is_handed_on = early.stop == middle
     late_level = alpha if is_handed_on else SECOND_SHARE * alpha

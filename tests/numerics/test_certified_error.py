@@ -18,7 +18,7 @@ from calib.numerics.certified_error import (
 
 # How many thresholds passed in BinaryClassificationController of MAPIE 1.6.0: risk precision,
 # fwer_method "fixed_sequence", confidence_level 0.9, target_level 1 - max_error. Its grid are the
-# distinct scores of `rows_of` in decreasing order, from `first_tested_count` rows on.
+# distinct scores of `rows_of` in decreasing order, from `first_of` rows on.
 # By seed: the numbers for max_error 0.05, 0.1 and 0.2.
 MAPIE = (
     *((0, 32, 63), (0, 46, 80), (1, 28, 84), (16, 42, 89)),
@@ -45,10 +45,16 @@ def rows_of(seed):
     return rows, ((score >= grid[:, None]) & ~outcome).sum(axis=1)
 
 
+def first_of(n_rows, limit):
+    """Three times the smallest count that can pass, but at most half of the rows if these can."""
+    least = smallest_passing_count(limit, 0.1)
+    return max(least, min(3 * least, n_rows // 2))
+
+
 @pytest.mark.parametrize(("seed", "limit", "passed"), CASES)
 def test_as_many_thresholds_pass_as_in_mapie(seed, limit, passed):
     rows, errors = rows_of(seed)
-    first = first_tested_count(int(rows[-1]), limit, 0.1)
+    first = first_of(int(rows[-1]), limit)
     exact = len(certified_range(errors, rows, limit, 0.1, first))
     assert exact > passed if (seed, limit) in ROUNDED_UP else exact == passed
     # The same thresholds pass if errors are counted as MAPIE counts them.
@@ -84,12 +90,46 @@ def test_the_smallest_count_passes_without_an_error_and_one_less_does_not(limit,
     assert (most_errors(least, limit, alpha), most_errors(least - 1, limit, alpha)) == (0, -1)
 
 
-@pytest.mark.parametrize("n", [118, 355])
-def test_rows_of_which_the_first_test_has_half_have_one_sequence_with_the_whole_level(n):
-    """The first test has at most 3 * 59 = 177 rows, since 59 without an error pass at 5%."""
+@pytest.mark.parametrize("limit", [0.01, 0.05, 0.3])
+@pytest.mark.parametrize("errors", [1, 2, 5])
+def test_the_smallest_count_with_errors_passes_and_one_less_does_not(limit, errors):
+    least = smallest_passing_count(limit, 0.05, errors)
+    assert binom.cdf(errors, least, limit) <= 0.05 < binom.cdf(errors, least - 1, limit)
+
+
+def test_counts_beyond_those_of_bdtr_are_found():
+    """Without an error (1 - r)^n = d."""
+    assert smallest_passing_count(1e-12, 0.05) == pytest.approx(2.995732273553991e12, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "first"), [(60, 59), (464, 59), (465, 93), (619, 93), (620, 124), (100_000, 124)]
+)
+def test_the_start_has_room_for_the_errors_that_a_fifth_of_the_rows_can_pass_with(n, first):
+    """59, 93 and 124 rows pass at 5% with no, one and two errors."""
+    assert [binom.cdf(errors, rows, 0.05) <= 0.05 for errors, rows in ((1, 93), (2, 124))] == [
+        True,
+        True,
+    ]
+    assert first_tested_count(n, 0.05, 0.05) == first
+
+
+def test_rows_of_which_the_first_test_has_half_have_one_sequence_with_the_whole_level():
     assert 0.95**59 <= 0.05 < 0.95**58
-    tests = certified(np.zeros(n, int), np.arange(1, n + 1), 0.05, 0.05)
+    tests = certified(np.zeros(118, int), np.arange(1, 119), 0.05, 0.05)
     assert set(tests.level.tolist()) == {0.05}
+    assert tests.passed.start == 58
+
+
+def test_the_second_sequence_has_a_twentieth_of_the_level():
+    """Of the first rows 10 are errors, which the first sequence does not pass with."""
+    errors = np.minimum(np.arange(1, 1001), 10)
+    tests = certified(errors, np.arange(1, 1001), 0.05, 0.05)
+    first = first_tested_count(1000, 0.05, 0.0475)
+    assert binom.cdf(10, first, 0.05) > 0.0475
+    assert binom.cdf(10, 500, 0.05) <= 0.0025
+    assert (tests.starts, tests.passed) == ((first - 1, 499), range(499, 1000))
+    np.testing.assert_allclose(np.unique(tests.level), [0.0025, 0.0475], rtol=1e-12)
 
 
 def test_the_most_errors_are_the_last_that_pass():

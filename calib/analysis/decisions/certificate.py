@@ -269,8 +269,9 @@ def certify(
 
     Thresholds are tested from the strictest to looser ones by exact binomial tests, until one
     fails. With probability `confidence`, at most `max_error` of new rows beyond the threshold are
-    errors. The first test is at three times the smallest number of rows that can pass. A second
-    sequence, with a fifth of the level, starts at half of the rows.
+    errors. The first test is at the smallest number of rows that can pass with two errors if it is
+    at most a fifth of all rows, otherwise with one, otherwise with none. A second sequence, with a
+    twentieth of the level, starts at half of the rows.
 
     The uncalibrated scores are tested, because no calibrator was fitted to them: those of the test
     rows, if the data name them. A calibrator that keeps the order of the scores decides the same
