@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:
     from calib.distribution import __version__ as __version__
     from calib.exports import export as export
     from calib.exports import load_calibrator as load_calibrator
+    from calib.features.automate.reading import decisions_log as decisions_log
     from calib.features.monitor.replay import monitor as monitor
     from calib.judging import compare_judges as compare_judges
     from calib.judging import judge as judge
@@ -73,6 +74,7 @@ _NAMES = {
     "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("calibrated_scores", "from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
+    "calib.features.automate.reading": ("decisions_log",),
     "calib.features.monitor.replay": ("monitor",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("slices",),

@@ -1,0 +1,191 @@
+"""decisions_log: the answers of decision models and their labels, from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from calib.data.file_options import FileFormat
+from calib.features.automate.answers import Answer
+from calib.features.automate.collecting import collect
+from calib.features.automate.logs import ID_KEYS, LABEL_KEYS, Asked, Label, Log, read
+from calib.features.automate.questions import Questions
+from calib.loading.logs.rows import JSON_START, name_of, records
+from calib.loading.name_patterns import plain_name
+from calib.loading.problems import refuse
+from calib.loading.reading.archives import unpack
+from calib.loading.reading.reader import DEFAULT_BUDGET, stem
+from calib.loading.reading.reader import read as read_table
+
+File: TypeAlias = "str | Path"
+QUESTION_NAMES, SCORE_NAMES = ("question", "name", "key"), ("probability", "p", "score", "noul")
+
+
+def decisions_log(path: File | Sequence[File], labels: File | None = None) -> Questions:
+    """Read the typed answers of decision models, with the labels of their questions.
+
+    The answers may be in the shapes of TypeSafe and those that copy it, of OpenAI and of Google,
+    one per line, with or without their requests; in the files of jev-eval, judge-audit and
+    jev-trust; or in exports of Langfuse and LangSmith. Labels are beside the answers (`labels`,
+    `gold`, an annotation or a correction), in a second file, or in the column of a table. Files are
+    recognised by their content: JSON, JSON Lines and tables, also compressed.
+
+    Only probabilities are read as probabilities. A `confidence` is used if there are none, and is
+    then a score that ranks answers. A question in two wordings, or answered by two versions of a
+    model, is two questions. Answers about the same state are one cluster.
+
+    Parameters
+    ----------
+    path : path, or several paths
+    labels : path, optional
+        Labels by the id, request id or state of a record: objects with `labels`, or a table with a
+        column per question, or with the columns question and label.
+
+    Returns
+    -------
+    Questions
+        A mapping from each question with labels to its `Predictions`. Its `details` have wordings,
+        versions, and how many answers were refused, blocked or missing.
+
+    Raises
+    ------
+    InputError
+        If a file has no answers, or no label belongs to one of its records. It is a ValueError.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> answer = {"urgent": {"type": "noul", "noul": 0.91}}
+    >>> line = {"model": "jev-1.13.0", "answers": answer, "labels": {"urgent": True}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "answers.jsonl")
+    ...     _ = file.write_text(json.dumps(line))
+    ...     questions = decisions_log(file)
+    >>> questions["urgent"].scores, questions.details["urgent"].version
+    (array([0.91]), 'jev-1.13.0')
+    """
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    first = Path(paths[0])
+    table = _table_log(paths) if len(paths) == 1 else None
+    log = table or read(line for one in paths for line in _lines(Path(one)))
+    if labels is not None:
+        log.labels_apart += _labels_of(Path(labels))
+    return collect(log, stem(first.name))
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file, unpacked."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(DEFAULT_BUDGET.size + 1)
+    except OSError:
+        raise refuse("no-file.readable", path=str(path)) from None
+    DEFAULT_BUDGET.check_file(len(data))
+    return unpack(data, DEFAULT_BUDGET)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    content = _content(path)
+    if not JSON_START.match(content):
+        raise refuse("no-decisions.file", file=path.name)
+    try:
+        yield from records(content)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        raise refuse("damaged.json") from None
+
+
+def _table_log(paths: Sequence[File]) -> Log | None:
+    """The log of a table with a probability per row, or None if the file is JSON."""
+    path = Path(paths[0])
+    if JSON_START.match(_content(path)):
+        return None
+    frame = read_table(path, given=FileFormat()).frame
+    roles = _roles(frame)
+    if "score" not in roles:
+        raise refuse("no-decisions.columns", columns=[*frame.columns])
+    log = Log()
+    for row in frame.to_dict("records"):
+        ids = _ids(row, roles)
+        record = log.record_of(f"id {ids[0]}", ids) if ids else log.add(())
+        name = name_of(row[roles["question"]]) if "question" in roles else roles["score"]
+        value = row[roles["score"]]
+        answer = Answer("yes/no", ("true",), (value,), type="noul")
+        log.asked.append(Asked(record, name, answer, version=_cell(row, roles, "model")))
+        if "label" in roles:
+            log.label(record, name, _plain(row[roles["label"]]))
+    return log
+
+
+def _roles(frame: pd.DataFrame) -> dict[str, str]:
+    """The columns of a table by what they mean, by their names."""
+    names_by_role = {
+        "question": QUESTION_NAMES,
+        "score": SCORE_NAMES,
+        "label": LABEL_KEYS,
+        "model": ("model", "version"),
+        "id": ID_KEYS,
+    }
+    roles: dict[str, str] = {}
+    for role, names in names_by_role.items():
+        columns = [c for c in frame.columns if plain_name(c) in {plain_name(n) for n in names}]
+        if columns:
+            roles[role] = columns[0]
+    return roles
+
+
+def _cell(row: dict[str, Any], roles: dict[str, str], role: str) -> str:
+    return name_of(row[roles[role]]) if role in roles else ""
+
+
+def _ids(row: dict[str, Any], roles: dict[str, str]) -> tuple[str, ...]:
+    one = _plain(row[roles["id"]]) if "id" in roles else None
+    return () if one is None else (name_of(one),)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON would have it: no label if it is missing, a whole number if it is one."""
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _labels_of(path: Path) -> list[Label]:
+    """The labels of a second file, by the ids of their records."""
+    if JSON_START.match(_content(path)):
+        return _labels_apart(path)
+    frame = read_table(path, given=FileFormat()).frame
+    roles = _roles(frame)
+    if "id" not in roles:
+        raise refuse("labels-without-id", columns=[*frame.columns], ids=[*ID_KEYS])
+    if "label" in roles:
+        columns = {roles["label"]: None}
+    else:
+        columns = {column: column for column in frame.columns if column != roles["id"]}
+    return [
+        Label(_cell(row, roles, "question") or name, _plain(row[column]), _ids(row, roles))
+        for row in frame.to_dict("records")
+        for column, name in columns.items()
+    ]
+
+
+def _labels_apart(path: Path) -> list[Label]:
+    log = read(_lines(path))
+    beside = [
+        Label(name, value, log.ids[record])
+        for name, of_name in log.labels.items()
+        for record, value in of_name.items()
+    ]
+    labels = [*log.labels_apart, *beside]
+    if not labels:
+        raise refuse("no-labels.log", file=path.name)
+    if not any(label.ids for label in labels):
+        raise refuse("labels-without-id", columns=[], ids=[*ID_KEYS])
+    return labels
