@@ -2,7 +2,7 @@
 
     python -m benchmarks conventions
 
-Prints the tables of docs/conventions.md. Planted values are computed row by row, by code that
+Prints the tables of benchmarks/conventions.md. Planted values are computed row by row, by code that
 shares nothing with the search (tests/metrics/row_conventions.py).
 """
 

@@ -1,7 +1,7 @@
 """Do 95% intervals hold the truth 95% of the time, and do 5% tests reject 5%? By simulation.
 
 Scores and outcomes are drawn anew 1,000 times for each shape of data and number of rows; the truth
-is that of the population. The results are written to docs/uncertainty.md. Parts of it:
+is that of the population. The results are written to benchmarks/coverage.md. Parts of it:
 
     python -m benchmarks.coverage --tables tests ranks --shapes clusters
     python -m benchmarks.coverage --tables stack --rows 1000 --repetitions 150
@@ -68,7 +68,7 @@ from calib.uncertainty import (
     slope_estimate,
 )
 
-PAGE = Path(__file__).parent.parent / "docs" / "uncertainty.md"
+PAGE = Path(__file__).parent / "coverage.md"
 LEVEL, SIZE = 0.95, 0.05
 N_ROWS = (200, 2_000, 20_000)
 REPETITIONS = 1_000

@@ -1,9 +1,9 @@
 """How exported calibrators look, how near they come to `predict`, and how long a query takes.
 
-``python -m benchmarks.export_accuracy`` writes these parts of docs/export.md: queries as printed;
-lines, characters and the largest deviation of every calibrator in every engine that is here, over
-its test scores and 200,000 random ones (20,000 rows of class scores); processor time of the queries
-in DuckDB over 1e7 rows; and what skl2onnx makes of scikit-learn's calibrated models.
+``python -m benchmarks.export_accuracy`` writes these parts of benchmarks/export.md: queries as
+printed; lines, characters and the largest deviation of every calibrator in every engine that is
+here, over its test scores and 200,000 random ones (20,000 rows of class scores); processor time of
+the queries in DuckDB over 1e7 rows; and what skl2onnx makes of scikit-learn's calibrated models.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMS = (
 )
 PRINTED = ("platt", "beta", "isotonic", "spline")
 TIMED = ("platt", "logistic", "beta", "isotonic", "ispline", "spline")
-PAGE = Path(__file__).parents[1] / "docs/export.md"
+PAGE = Path(__file__).parent / "export.md"
 Array = NDArray[np.float64]
 
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks judge
 
-Prints the table of docs/judge.md. Each set has 2,000 judged rows, of which the first are labelled.
+Prints the table of benchmarks/judge.md. Each set has 2,000 judged rows, of which the first are
+labelled.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks monitoring
 
-Prints the tables of docs/monitoring.md: three years of daily looks at 200 rows a day. Scores are
-200 quantiles of their distribution, so a day is a table of counts, and its increments are a product
-of matrices.
+Prints the tables of benchmarks/monitoring.md: three years of daily looks at 200 rows a day. Scores
+are 200 quantiles of their distribution, so a day is a table of counts, and its increments are a
+product of matrices.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     python -m benchmarks plans
 
-Prints the table of docs/plans.md. Each file has a year of days, three plans and three devices.
+Prints the table of benchmarks/plans.md. Each file has a year of days, three plans and three
+devices.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Rows are drawn from eleven populations, analysed with default settings, and the recommended
 calibrator is applied to the whole population. So are every method that was compared, and peers.
 
-    python -m benchmarks quality            # the tables and the picture of docs/quality.md
+    python -m benchmarks quality            # the tables and the picture of benchmarks/quality.md
     python -m benchmarks.quality --samples 5 --sizes 1000 --populations step wavy
 
 splinecalib, betacal and venn-abers take part if they are installed (benchmarks/requirements.txt).
@@ -49,7 +49,7 @@ CALIBRATED_GOALS = {200: 20.0}
 PEERS_FROM, PEER_MARGIN = 1_000, 1.0
 N_QUANTILES, UNIT = 4_000, 1e4
 PER_CLUSTER, CORRELATION = 5, 0.3
-DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = Path(__file__).parent
 Function = Callable[[FloatArray], FloatArray]
 
 
@@ -278,7 +278,7 @@ def report(drawn: pd.DataFrame) -> int:
     table = regrets(drawn)
     means = table.groupby("n", sort=False).mean().T
     if tuple(means.columns) == SIZES:
-        (DOCS / "quality.svg").write_text(to_file(picture(means)), encoding="utf-8")
+        (FOLDER / "quality.svg").write_text(to_file(picture(means)), encoding="utf-8")
     print(_markdown(means, "mean over the populations"), end="\n\n")
     advised = table["recommendation"].unstack("n", sort=False)
     print(_markdown(advised, "the recommendation"), end="\n\n")

@@ -4,7 +4,7 @@ Rows are drawn from six populations of 3 and 10 classes, every method is cross-f
 calibrator that the rule recommends is applied to fresh rows whose true probabilities are known. So
 is every other method, and what other rules would choose.
 
-    python -m benchmarks quality_classes            # the tables of docs/quality.md
+    python -m benchmarks quality_classes            # the tables of benchmarks/quality.md
     python -m benchmarks.quality_classes --samples 5 --sizes 300 --classes 3
 """
 

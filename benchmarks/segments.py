@@ -2,7 +2,7 @@
 
     python -m benchmarks segments
 
-Prints three tables, which docs/segments.md quotes, in a minute or two. A target is missed if
+Prints three tables, which benchmarks/segments.md quotes, in a minute or two. A target is missed if
 calibrated sets of any kind have a false segment in more than 5%, if a planted segment of 10% of the
 rows, shifted by 0.5 in log-odds, is confirmed in less than 80% of the sets, or if a search takes
 more than 20 seconds.

@@ -2,7 +2,7 @@
 
     python -m benchmarks thresholds
 
-Prints the table of docs/thresholds.md. The truth is that of 200,000 quantiles of the scores.
+Prints the table of benchmarks/thresholds.md. The truth is that of 200,000 quantiles of the scores.
 """
 
 from __future__ import annotations

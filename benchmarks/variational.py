@@ -2,10 +2,10 @@
 
     python -m benchmarks variational
 
-docs/uncertainty.md quotes the table. The error is a lower bound: a calibrator that is fitted to few
-rows does not know every sign. A target is missed if it is above the true error by more than 0.002
-and two standard errors on average, if the mean of calibrated scores is that far below 0, or if the
-lower end of an interval of 95% is above the true error in more than 4% of the sets.
+benchmarks/coverage.md quotes the table. The error is a lower bound: a calibrator that is fitted to
+few rows does not know every sign. A target is missed if it is above the true error by more than
+0.002 and two standard errors on average, if the mean of calibrated scores is that far below 0, or
+if the lower end of an interval of 95% is above the true error in more than 4% of the sets.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.verdict_sizes --repetitions 500
 
 Prints four tables by simulation, each with the standard error of its shares if they are near
-5%. docs/uncertainty.md quotes them.
+5%. benchmarks/coverage.md quotes them.
 
     python -m benchmarks.verdict_sizes --repetitions 200 --only rounded
 """

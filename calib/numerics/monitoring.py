@@ -195,7 +195,7 @@ class DayLikelihood(Locked):
         Without noise in the shift and the slope, the largest log ratio exceeds that of the true day
         by x with probability 1 - (1 - exp(-x))^2, if changes are small for a single day and there
         are many days on both sides; larger changes are in the interval more often. See Siegmund
-        1988, doi:10.2307/1403360. docs/monitoring.md has the measured coverage.
+        1988, doi:10.2307/1403360. benchmarks/monitoring.md has the measured coverage.
 
         >>> DayLikelihood(np.array([0.0, 5.0, 8.0, 4.0]), np.zeros(4), np.ones(4)).inside()
         array([False,  True,  True, False])

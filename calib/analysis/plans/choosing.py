@@ -39,8 +39,8 @@ from calib.words.recommendations import loss_change
 
 # In the declared order: of plans with equal losses the first is chosen.
 PLAN_KINDS: tuple[PlanKind, ...] = ("all rows", "rows since", "slice since")
-# The log-likelihood ratio of the best day that a change needs. docs/plans.md has the share of files
-# without a change that reach it.
+# The log-likelihood ratio of the best day that a change needs. benchmarks/plans.md has the share of
+# files without a change that reach it.
 MIN_RATIO = 10.0
 # The rows before a change are taken as wrong, too, if a line improves their log-likelihood by this:
 # it is the 99.9% quantile of calibrated scores.
