@@ -88,8 +88,8 @@ def directly(
             others = np.concatenate([at for layer, at in traces if not _is_named(layer, entry)])
             colors = (entry.of.style.color,) if entry.of else ()
             is_name = entry.of is not None and entry.fill is None
-            texts = lines[0][-LAST_POINTS if at_ends else 0 :]
-            points = texts[_clear(texts, others)]
+            candidates = lines[0][-LAST_POINTS if at_ends else 0 :]
+            points = candidates[_clear(candidates, others)]
             beside.append(Words((entry.label,), points, is_name, colors, pixels))
             labelled.append(entry)
     notes, leaders = placed(beside, np.concatenate([at for _, at in traces]))
