@@ -79,8 +79,13 @@ class Plan:
         name = wording.calibration_by(CALIBRATORS[self.method].short_label) if self.method else ""
         if self.since is None:
             return f"{name} of all rows"
-        rows = f"{self.column} {shortened(self.value)}" if self.column else "the rows"
+        rows = self.slice_words or "the rows"
         return f"{name} of {rows} since {day_words(self.since)}"
+
+    @property
+    def slice_words(self) -> str:
+        """The slice of the plan, such as "plan prepaid", or ""."""
+        return f"{self.column} {shortened(self.value)}" if self.column else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,8 +287,8 @@ def stacked(
     """Panels below each other on the same x-axis, so that all move together.
 
     `panels` has y-axis and height in pixels of each, the uppermost first; `gap` is the pixels
-    between two. The x-axis is labelled under the lowest. `square` says whether the uppermost is
-    square.
+    between two. The x-axis is labelled under the lowest. `square` says whether the uppermost keeps
+    its proportions at any width.
     """
     height = sum(pixels for _, pixels in panels) + gap * (len(panels) - 1)
     axes, names, top = dict[str, PanelAxis](), list[AxisNames](), height
@@ -300,7 +300,7 @@ def stacked(
         names.append(("x", name))
         top -= pixels + gap
     if square:
-        x, axes["y"] = _squared(x, axes["y"], "x")
+        x, axes["y"] = _squared(x, axes["y"], "x", panels[0][1] / width)
     if len(panels) > 1:
         x = replace(x, anchor=names[-1][1])
     return Panels({"x": x} | axes, names, width, height)
@@ -386,15 +386,18 @@ def _domains(n: int, size: int, gap: int) -> list[list[float]]:
     return [[start / length, (start + size) / length] for start in starts]
 
 
-def _squared(x: PanelAxis, y: PanelAxis, x_name: str) -> tuple[PanelAxis, PanelAxis]:
-    """Axes that keep their panel square at any width, whatever their units."""
+def _squared(
+    x: PanelAxis, y: PanelAxis, x_name: str, height_by_width: float = 1.0
+) -> tuple[PanelAxis, PanelAxis]:
+    """Axes that keep the proportions of their panel at any width, whatever their units."""
     across, upward = (abs(end.range[1] - end.range[0]) for end in (x, y) if end.range)
+    ratio = height_by_width * across / upward
     x = replace(x, constrain="domain", constraintoward="left")
     y = replace(
         y,
         constrain="domain",
         constraintoward="bottom",
         scaleanchor=x_name,
-        scaleratio=None if across == upward else across / upward,
+        scaleratio=None if math.isclose(ratio, 1.0) else ratio,
     )
     return x, y

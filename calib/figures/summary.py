@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calib import text
 from calib.analysis import Analysis, MethodResult
-from calib.curves.reliability import ReliabilityCurve
+from calib.analysis.plans import PlanChoice
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.figures.axes import LINEAR, Panel, PanelAxis, Scale, SharedTitles, grid, stacked
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.labels import Words, placed
@@ -26,12 +28,14 @@ from calib.figures.layers import (
 )
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
-from calib.figures.theme import DOUBT, GREY, faded, style_of
+from calib.figures.theme import ADVISED, DOUBT, GREY, NOW, MethodStyle, faded, style_of
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, level, percent, percents, shortened
+from calib.numerics.binning import score_histogram
+from calib.text import escaped, percent, shortened
 from calib.words import titles
 from calib.words.measures import (
     axis_titles,
+    band_name,
     binning,
     details,
     evidence,
@@ -40,11 +44,95 @@ from calib.words.measures import (
     without_band,
 )
 
-SIDE, GAP, HISTOGRAM = 380, 12, 36
+# Pixels of the panel of the scores, of the gap below it, and of the histogram.
+WIDTH, HEIGHT, GAP, HISTOGRAM = 664, 548, 8, 24
+SUMMARY_LEFT, SUMMARY_RIGHT = 62, 8
+# On a narrower chart the panel is square, and only the names of the lines have room.
+NARROW_PIXELS = 480
+NOW_STYLE = MethodStyle(NOW, "solid", "circle")
+AFTER_STYLE = MethodStyle(ADVISED, "solid", "circle")
+EARLIER_STYLE = MethodStyle(NOW, "solid", "circle-open")
+# The ends of both axes. The dots of rare events would all stand in one corner of a whole diagram.
+TOPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MARGIN = 0.02  # A share of the axis, so that dots at its ends are drawn whole.
+MAX_TICKS = 8
+STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummaryLine:
+    """One line of the summary: the scores now, after calibration, or before a change.
+
+    Attributes
+    ----------
+    of : Subject
+    curve : ReliabilityCurve
+    histogram : ndarray
+        Weight of the rows in equal intervals of the score.
+    note : str
+        What stands below the name of the line; "" if nothing does.
+    """
+
+    of: Subject
+    curve: ReliabilityCurve
+    histogram: FloatArray
+    note: str = ""
+
+
+def summary_lines(analysis: Analysis, plan: PlanChoice | None = None) -> list[SummaryLine]:
+    """The scores now and after what is recommended; with a plan, of the rows since a change."""
+    unseen = "on held-out rows" if analysis.data.protocol == "folds" else "on test rows"
+    if plan is None:
+        now, after = analysis.uncalibrated, analysis.advised
+        # Without evidence the largest gap is chance, so it is not named.
+        is_wrong = analysis.verdict.answer == "not calibrated"
+        said = _gap(analysis, now.reliability) if is_wrong else ""
+        lines = [
+            SummaryLine(_subject("now", "Now", NOW_STYLE), now.reliability, now.histogram, said)
+        ]
+        if after is not None:
+            of = _subject("after", f"After {after.short_label}", AFTER_STYLE)
+            lines.append(SummaryLine(of, after.reliability, after.histogram, unseen))
+        return lines
+    settings = analysis.settings
+    earlier, now_curve, after_curve = (
+        reliability_curve(
+            cells,
+            n_bins=settings.n_bins,
+            strategy=settings.strategy,
+            confidence_level=settings.confidence_level,
+        )
+        for cells in plan.cells
+    )
+    heights = [score_histogram(cells.score, cells.weight) for cells in plan.cells]
+    until, since = text.until_and_since(plan.since)
+    said = _gap(analysis, now_curve) if plan.now.rejected else ""
+    return [
+        SummaryLine(_subject("now", f"Since {since}, now", NOW_STYLE), now_curve, heights[1], said),
+        SummaryLine(
+            _subject("after", f"Since {since}, after", AFTER_STYLE), after_curve, heights[2], unseen
+        ),
+        SummaryLine(
+            _subject("earlier", f"Until {until}", EARLIER_STYLE), earlier, heights[0], "hollow dots"
+        ),
+    ]
+
+
+def _subject(key: str, name: str, style: MethodStyle) -> Subject:
+    return Subject(key, text.escaped(name), style)
+
+
+def _gap(analysis: Analysis, curve: ReliabilityCurve) -> str:
+    """The bin that is farthest from the diagonal."""
+    worst = curve.worst
+    stated, observed = text.percents(curve.mean_score[worst], curve.observed[worst], digits=0)
+    return f"says {stated}, {observed} {text.escaped(analysis.words.positive)}"
 
 
 @chart
-def summary_chart(analysis: Analysis) -> Chart:
+def summary_chart(
+    analysis: Analysis, plan: PlanChoice | None = None, *, width: int = WIDTH + 70
+) -> Chart:
     """Reliability before and after the recommended calibrator, with the error shaded.
 
     Labels beside the lines name them, the bin with the largest error, and the consistency band. No
@@ -54,6 +142,11 @@ def summary_chart(analysis: Analysis) -> Chart:
     Parameters
     ----------
     analysis : Analysis
+    plan : PlanChoice, optional
+        What to do about scores that changed: the chart is then of the rows since the change, and
+        hollow dots show those before it.
+    width : int
+        Pixels of the whole chart.
 
     Examples
     --------
@@ -62,34 +155,74 @@ def summary_chart(analysis: Analysis) -> Chart:
     >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.summary(analysis)
     >>> [note.text for note in figure.layout.annotations][:2]
-    ['<b>Uncalibrated</b>', 'says 32%, 55% were positive']
+    ['<b>Now</b>', 'says 32%, 55% were positive']
     """
-    before, after = analysis.uncalibrated, analysis.advised
-    raw = subject(analysis, before)
+    return summary_of(analysis, summary_lines(analysis, plan), plan, width)
+
+
+def summary_of(
+    analysis: Analysis, lines: Sequence[SummaryLine], plan: PlanChoice | None, width: int
+) -> Chart:
+    """That chart of lines that are computed already."""
+    left, right = SUMMARY_LEFT, SUMMARY_RIGHT
+    across = width - left - right
+    upward = across if width < NARROW_PIXELS else round(across * HEIGHT / WIDTH)
+    x, y = _axes(analysis, lines, upward / across)
+    now = lines[0].curve
+    said_wrong = (analysis.verdict if plan is None else plan.now).answer == "not calibrated"
     layers = [
-        replace(_error(before.reliability), key="error"),
-        *_band(before.reliability),
-        diagonal(LINEAR, legend=False),
-        _dots(raw, before.reliability),
+        *([_error(now)] if said_wrong else []),
+        *_band([line.curve for line in lines[:2]]),
+        diagonal(Scale("linear", 0.0, min(1.0, x.range[1] if x.range else 1.0)), legend=False),
+        *(_dots(line) for line in reversed(lines)),
     ]
-    rows = [histogram_layer(raw, before.histogram, LINEAR, _unit(analysis), filled=True)]
-    if after is not None:
-        layers.append(_dots(subject(analysis, after), after.reliability))
-    notes, leaders = _labels(analysis, after)
-    across, upward = axis_titles(analysis)
-    x = LINEAR.axis(across)
-    y = LINEAR.axis(upward)
-    below = PanelAxis(showticklabels=False, rangemode="tozero")
+    unit = "Weight" if analysis.data.weighted else "Rows"
+    histograms = [
+        histogram_layer(line.of, line.histogram / line.histogram.sum(), LINEAR, unit, not i)
+        for i, line in enumerate(lines[:2])
+    ]
+    highest = max(float(np.max(layer.y)) for layer in histograms)
+    below = PanelAxis(range=[0.0, highest], tickvals=[0.4 * highest], ticktext=[unit])
+    words = _words(lines, (x, y), (across, upward), has_notes=width >= NARROW_PIXELS)
+    notes, leaders = _labels(words, lines, (x, y))
+    said = verdicts(
+        analysis, ["uncalibrated", *([analysis.advised.key] if analysis.advised else [])]
+    )
     return draw(
         "summary",
-        stacked(x, [(y, SIDE), (below, HISTOGRAM)], SIDE, GAP, square=True),
-        [*layers, *leaders, *rows],
-        verdicts(analysis, ["uncalibrated", *([] if after is None else [after.key])]),
+        stacked(x, [(y, upward), (below, HISTOGRAM)], across, GAP, square=True),
+        [*layers, *leaders, *histograms],
+        said if plan is None else f"{titles.summary(analysis, plan)}.",
         of=(analysis.data.name,),
         notes=notes,
-        left=60,
+        left=left,
+        right=right,
         top=12,
     )
+
+
+def _axes(
+    analysis: Analysis, lines: Sequence[SummaryLine], height_by_width: float
+) -> tuple[PanelAxis, PanelAxis]:
+    """Axes with one scale in both directions that hold all dots."""
+    highest = max(float(line.curve.observed.max()) for line in lines)
+    farthest = max(float(line.curve.mean_score.max()) for line in lines)
+    needed = max(highest, farthest * height_by_width)
+    # Ends of intervals may lie outside of the panel, but the one at the highest dot should not.
+    ends = max(float(line.curve.high[line.curve.observed.argmax()]) for line in lines)
+    needed = max(needed, min(ends, 1.5 * needed))
+    top = next(end for end in TOPS if end >= min(needed, 1.0))
+    low, high = -MARGIN * top, (1.0 + MARGIN) * top
+    right = low + (high - low) / height_by_width
+    across, upward = axis_titles(analysis)
+    step = next(s for s in STEPS if top <= MAX_TICKS * s + 1e-9)
+
+    def axis(title: str, end: float) -> PanelAxis:
+        ticks = [i * step for i in range(int(min(end, 1.0) / step + 1e-9) + 1)]
+        names = [text.score_percent(tick) for tick in ticks]
+        return PanelAxis(title, range=[low, end], tickvals=ticks, ticktext=names)
+
+    return axis(across, right), axis(upward, high)
 
 
 def change_bars(analysis: Analysis) -> dict[str, str]:
@@ -111,56 +244,92 @@ def change_bars(analysis: Analysis) -> dict[str, str]:
     }
 
 
-def _unit(analysis: Analysis) -> str:
-    return "Weight" if analysis.data.weighted else "Rows"
-
-
-def _band(curve: ReliabilityCurve) -> list[Layer]:
-    if without_band(curve):
+def _band(curves: Sequence[ReliabilityCurve]) -> list[Layer]:
+    """The band of the first curve, and that of the second where its dots go beyond the first."""
+    parts = [_band_ends(curve) for curve in curves if not without_band(curve)]
+    if not parts:
         return []
-    return [replace(band(curve, LINEAR, legend=False), line=Line(faded(GREY, 0.5), 1))]
+    ends = parts[0]
+    for more in parts[1:]:
+        beyond = (more[:, 0] < ends[0, 0]) | (more[:, 0] > ends[-1, 0])
+        ends = np.concatenate([ends, more[beyond]])
+    x, low, high = ends[ends[:, 0].argsort()].T
+    name = band_name(curves[0])
+    return [replace(area("band", x, low, high, name=name), line=Line(faded(GREY, 0.5), 1))]
 
 
-def _dots(of: Subject, curve: ReliabilityCurve) -> Layer:
-    layer = dots(of, curve, LINEAR)
+def _band_ends(curve: ReliabilityCurve) -> FloatArray:
+    return np.column_stack([curve.mean_score, curve.band_low, curve.band_high])
+
+
+def _dots(line: SummaryLine) -> Layer:
+    layer = dots(line.of, line.curve, LINEAR, joined=line.of.style is not EARLIER_STYLE)
     marker = layer.marker and replace(layer.marker, size=9.0, sizemode=None, sizeref=None)
     return replace(layer, marker=marker)
 
 
 def _error(curve: ReliabilityCurve) -> Layer:
-    """The area between the bins and the diagonal."""
+    """The area between the bins and the diagonal, where tests find an error."""
     x = curve.mean_score
     return replace(area("error", x, x, curve.observed, color=faded(DOUBT, 0.16)), name="Error")
 
 
-def _labels(analysis: Analysis, after: MethodResult | None) -> tuple[list[Note], list[Layer]]:
+Axes = tuple[PanelAxis, PanelAxis]
+
+
+def _labels(
+    words: Iterable[Words], lines: Sequence[SummaryLine], axes: Axes
+) -> tuple[list[Note], list[Layer]]:
     """The words beside the lines, and lines from them to what they name."""
-    taken = [_drawn(result.reliability) for result in (analysis.uncalibrated, after) if result]
-    return placed(_words(analysis, after), np.concatenate(taken))
+    taken = [_shares(_drawn(line.curve), axes) for line in lines]
+    notes, leaders = placed(words, np.concatenate(taken))
+    (x_low, x_length), (y_low, y_length) = map(_ends, axes)
+    return (
+        [replace(n, x=x_low + n.x * x_length, y=y_low + n.y * y_length) for n in notes],
+        [
+            replace(
+                one,
+                x=x_low + np.asarray(one.x) * x_length,
+                y=y_low + np.asarray(one.y) * y_length,
+            )
+            for one in leaders
+        ],
+    )
 
 
-def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
-    curve = analysis.uncalibrated.reliability
-    worst = curve.worst
-    stated, observed = percents(curve.mean_score[worst], curve.observed[worst], digits=0)
-    positive = analysis.words.positive
-    name = escaped(shortened(analysis.uncalibrated.label))
-    # Without evidence the largest gap is chance, so it is not named.
-    miscalibrated = analysis.verdict.answer == "not calibrated"
-    gap = (f"says {stated}, {observed} {escaped(positive)}",) if miscalibrated else ()
-    yield Words((name, *gap), _points(curve)[[worst]])
-    if after is not None:
-        held_out = "on unseen rows" if analysis.data.protocol == "folds" else "on test rows"
-        name, color = escaped(f"After {after.label}"), style_of(after.key).color
-        yield Words((name, f"({held_out})"), _points(after.reliability), colors=(color,))
-    if without_band(curve):
+def _ends(axis: PanelAxis) -> tuple[float, float]:
+    """The lower end of an axis, and its length."""
+    low, high = axis.range or (0.0, 1.0)
+    return low, high - low
+
+
+def _shares(points: FloatArray, axes: Axes) -> FloatArray:
+    """Points as shares of the panel."""
+    (x_low, x_length), (y_low, y_length) = map(_ends, axes)
+    return (points - (x_low, y_low)) / (x_length, y_length)
+
+
+def _words(
+    lines: Sequence[SummaryLine], axes: Axes, panel: tuple[float, float], *, has_notes: bool
+) -> Iterator[Words]:
+    for line in lines:
+        curve = line.curve
+        points = _points(curve)
+        if line is lines[0] and line.note:
+            points = points[[curve.worst]]
+        more = (line.note,) if line.note and has_notes else ()
+        color = None if line.of.style.color == NOW else line.of.style.color
+        of_panel = _shares(points, axes)
+        yield Words((line.of.name, *more), of_panel, colors=(color,), panel=panel)
+    first = lines[0].curve
+    if without_band(first) or not has_notes:
         return
     edges = [
-        np.column_stack([curve.mean_score, edge]) for edge in (curve.band_low, curve.band_high)
+        np.column_stack([first.mean_score, edge]) for edge in (first.band_low, first.band_high)
     ]
-    share = level(curve.confidence_level)
-    lines = (f"grey band: {share} of a", "calibrated model's dots")
-    yield Words(lines, np.concatenate(edges), is_name=False)
+    share = text.level(first.confidence_level)
+    said = (f"grey: {share} of the dots", "of a calibrated model")
+    yield Words(said, _shares(np.concatenate(edges), axes), is_name=False, panel=panel)
 
 
 def _points(curve: ReliabilityCurve) -> FloatArray:

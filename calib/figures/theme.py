@@ -30,6 +30,7 @@ FONT = "'Source Sans 3', 'Source Sans Pro', system-ui, sans-serif"
 OUTCOME = "#AA3377"
 # These are the colours of what is kept or advised, and of an error.
 ADVISED, DOUBT = "#0072B2", "#D55E00"
+NOW = "#6B7580"  # Uncalibrated scores have this colour beside those after what is advised.
 
 CONFIG: Mapping[str, Any] = {
     "displaylogo": False,

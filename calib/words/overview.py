@@ -7,43 +7,50 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib import text
-from calib.analysis import Analysis, DataSummary
+from calib.analysis import Analysis
 from calib.analysis.plans import PlanChoice
 from calib.analysis.summary import Held, Parts, best_calibrator
 from calib.curves.cumulative import CumulativeCurve
-from calib.words.measures import positives
 from calib.words.recommendations import calibration_by, change_text
 
 PERIODS = {name: name for name in ("slice", "day", "week", "month", "quarter", "year")}
-MIN_SHOWN = 0.5  # A smaller number of positives is that of more rows.
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
-def headline(analysis: Analysis, parts: Parts, is_example: bool) -> str:
+def headline(analysis: Analysis, parts: Parts) -> str:
+    """The answer in one sentence, with the day of a change and the slices that are wrong."""
     verdict = analysis.verdict
     scores = "confidences" if is_of_answers(analysis) else "probabilities"
-    whose = "These example" if is_example else "These"
     if parts.plan is not None:
-        return f"{whose} {scores} {_changed(parts.plan)}."
+        return f"{_changed(parts.plan)}."
     if verdict.answer == "no evidence":
         if parts.wrong:
             where = text.joined(list(dict.fromkeys(f"every {one.unit}" for one in parts.wrong)))
-            return f"{whose} {scores} are calibrated on average, but not in {where}."
-        return f"{whose} {scores} look calibrated."
+            return f"These {scores} are calibrated on average, but not in {where}."
+        return f"These {scores} look calibrated."
     if verdict.answer == "inconclusive":
-        return f"It is unclear whether {whose.lower()} {scores} are calibrated."
-    return f"{whose} {scores} are {verdict.summary}."
+        return f"It is unclear whether these {scores} are calibrated."
+    return f"These {scores} are {verdict.summary}."
 
 
 def _changed(plan: PlanChoice) -> str:
     """What the scores were until a change, and are since then."""
     until, since = text.until_and_since(plan.since)
     wrong = plan.now.answer == "not calibrated"
-    now = f"are {plan.now.summary}" if wrong else "look calibrated"
+    now = f"{plan.now.summary if wrong else 'no error found'}{_of_slice(plan)} since {since}"
     if plan.before.answer == "inconclusive":
-        return f"changed: since {since} they {now}"
+        return f"Changed: {now}"
     before = "calibrated" if plan.before.answer == "no evidence" else plan.before.summary
-    return f"were {before} until {until}, and {now} since {since}"
+    return f"{before.capitalize()} until {until}; {now}"
+
+
+def _of_slice(plan: PlanChoice) -> str:
+    """The slice of a plan, if the error of its rows has the sign of the error of all rows."""
+    if not plan.plan.column:
+        return ""
+    now = plan.of_plan[0]
+    kind = "too low" if now.base_rate > now.mean_score else "too high"
+    return f" for {plan.plan.slice_words}" if kind == plan.now.summary else ""
 
 
 def is_of_answers(analysis: Analysis) -> bool:
@@ -124,30 +131,6 @@ def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
     if parts.failing:
         return f"After {name}, {wrong_parts(parts.failing)}."
     return _corrected(name, parts)
-
-
-def in_rows(analysis: Analysis) -> str:
-    """What the KS calibration error of the uncalibrated scores means for a number of rows."""
-    curve = analysis.uncalibrated.cumulative
-    peak = int(np.abs(curve.difference).argmax())
-    # An error of rare events would be 0.0 of 100 rows.
-    enough = (n for n in (100, 1_000, 10_000) if n * abs(curve.difference[peak]) >= MIN_SHOWN)
-    rows = next(enough, 100_000)
-    error = text.number(rows * abs(curve.difference[peak]), 1)
-    side = "few" if curve.difference[peak] > 0.0 else "many"
-    # The finding says up to which score, in a report with more digits than its curve has.
-    inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
-    which = "low scores" if inside else "scores"
-    return f"of every {rows:,} rows, {which}\npredict {error} {positives(analysis)} too {side}"
-
-
-def set_aside(data: DataSummary) -> str:
-    """Rows of the file that are not used, and why; "" if there are none."""
-    if not data.set_aside:
-        return ""
-    total = sum(data.set_aside.values())
-    reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
-    return f"{total:,} rows are not used: {reasons}."
 
 
 def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:

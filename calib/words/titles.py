@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calib import text
 from calib.analysis import Analysis
+from calib.analysis.plans import PlanChoice
 from calib.analysis.verdict import SIGNIFICANCE, Verdict
 from calib.words import verdicts
 from calib.words.measures import KS, metric_text
@@ -21,6 +23,27 @@ def reliability(analysis: Analysis, method: str = "uncalibrated") -> str:
     # No test rejects, which means little if there are too few rows for a recommendation.
     few = analysis.verdict.answer == "inconclusive" and not analysis.recommendation.method
     return verdicts.HEADINGS["inconclusive" if few else "no evidence"]
+
+
+def summary(analysis: Analysis, plan: PlanChoice | None = None) -> str:
+    """What the chart of Overview shows: the error, and whether one is found after what is advised.
+
+    The error is orange in the chart.
+    """
+    if plan is None:
+        now, after, advised = analysis.verdict, analysis.after, analysis.advised
+        when, name = "", "" if advised is None else advised.short_label
+    else:
+        now, after, name = plan.now, plan.after, "calibration"
+        when = f" since {text.until_and_since(plan.since)[1]}"
+    if now.answer == "inconclusive":
+        return f"Too few rows to tell an error from chance{when}"
+    if now.answer == "no evidence":
+        return f"No error found{when}"
+    error = f"Orange is the error{when or ' now'}"
+    if after is None:
+        return error
+    return f"{error}; {'one is still' if after.rejected else 'none is'} found after {name}"
 
 
 def of_method(analysis: Analysis, method: str, title: str) -> str:

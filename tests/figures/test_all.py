@@ -22,7 +22,15 @@ from calib.figures.cumulative import cumulative_chart
 from calib.figures.functions import STRATEGIES, compact_logit_chart
 from calib.figures.reliability import STYLES
 from calib.figures.svg import to_svg
-from calib.figures.theme import FRAME, LINE_WIDTH, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
+from calib.figures.theme import (
+    FRAME,
+    LINE_WIDTH,
+    METHOD_STYLES,
+    NOW,
+    OTHER_STYLE,
+    OUTCOME,
+    style_of,
+)
 from calib.text import significant
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 from tests.rare import common_first
@@ -58,6 +66,7 @@ COLORS = [
     *(style.color for style in STYLES),
     *(of.style.color for of in STRATEGIES.values()),
     FRAME,
+    NOW,
     OUTCOME,
 ]
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)

@@ -8,8 +8,8 @@ import calib
 from calib.analysis.plans import choose_plan
 from calib.analysis.summary import Held, Parts
 from calib.figures import answer
+from calib.figures.summary import summary_chart, summary_lines
 from calib.loading.examples import EXAMPLES
-from calib.text import shortened
 
 WRONG, RIGHT = Held("ink", "slice", 4, 5), Held("ink", "slice", 0, 5)
 MONTHS = Held("day", "month", 1, 12)
@@ -56,8 +56,10 @@ def test_the_numbers_of_a_change_are_those_of_the_rows_since_then(churn):
     made = answer.section(analysis, is_example=False, parts=Parts(plan=plan))
     assert pills(analysis, Parts(plan=plan)) == ["orange"]
     now = plan.cells[1]
-    for number in (f"{now.n_rows:,}", f"{now.mean_score:.1%}", f"{now.base_rate:.1%}"):
-        assert f"{number}" in made
+    for number in (f"{now.mean_score:.1%}", f"{now.base_rate:.1%}"):
+        assert number in made
+    rows = f"{now.n_rows:,} rows · 15 quantile bins"
+    assert all(rows in drawn for drawn in answer.summaries(analysis, plan).values())
     failing = Parts(before=(MONTHS,), after=(MONTHS,), plan=plan)
     assert pills(analysis, failing) == ["orange", "orange"]
 
@@ -65,14 +67,28 @@ def test_the_numbers_of_a_change_are_those_of_the_rows_since_then(churn):
 def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
     _, plan = churn
     made = answer.recommended_plan(plan)
-    before, after = made.split("<span>")[1].removesuffix("</h3></div>").split(" → </span>")
+    before, after = made.split("<span>")[1].removesuffix("</h2></div>").split(" → </span>")
     assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
 
 
-def test_the_lines_of_a_plan_have_names_that_are_not_cut(churn):
-    names = list(answer.since_curves(*churn))
-    assert len(set(names)) == 3
-    assert [shortened(name) for name in names] == names
+def test_the_chart_of_a_change_has_the_rows_since_then_and_those_before_as_hollow_dots(churn):
+    analysis, plan = churn
+    now, after, earlier = summary_lines(analysis, plan)
+    for line, cells in zip((earlier, now, after), plan.cells, strict=True):
+        assert line.curve.rows.sum() == cells.n_rows
+    drawn = {of.of.key: of for of in summary_chart(analysis, plan).layers if of.key == "dots"}
+    assert drawn["earlier"].line is None
+    assert set(drawn["earlier"].marker.symbol) == {"circle-open"}
+    assert drawn["now"].line is not None
+
+
+def test_both_axes_of_the_chart_have_one_scale_at_every_width(churn):
+    for width in answer.SUMMARY_WIDTHS:
+        panels = summary_chart(*churn, width=width).panels
+        x, y = panels.axes["x"], panels.axes["y"]
+        across = panels.width / (x.range[1] - x.range[0])
+        upward = panels.height * (y.domain[1] - y.domain[0]) / (y.range[1] - y.range[0])
+        assert across == pytest.approx(upward)
 
 
 def test_a_correction_is_claimed_only_if_every_column_is_checked(corrected):

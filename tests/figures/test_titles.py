@@ -24,10 +24,18 @@ def with_verdict(**changes):
 
 def test_the_chart_of_overview_says_what_it_shows_then_its_rows_bins_and_level():
     analysis = analysed("naive_bayes")
-    title = f"<b>{analysis.verdict.heading}</b>"
+    title = f"<b>{titles.summary(analysis)}</b>"
     assert f"{title}1,797 rows · 15 quantile bins · 95% intervals" in summary(analysis)
     layout = summary_chart(analysis).figure.layout
     assert layout.yaxis.title.text == "Observed frequency"
+
+
+@pytest.mark.parametrize("answer", HEADINGS)
+def test_the_chart_of_overview_claims_an_error_only_if_tests_find_one(answer):
+    shown = with_verdict(answer=answer)
+    is_wrong = answer == "not calibrated"
+    assert ("error" in {layer.key for layer in summary_chart(shown).layers}) == is_wrong
+    assert ("Orange" in titles.summary(shown)) == is_wrong
 
 
 def test_titles_name_the_method_and_are_the_headings_of_its_own_verdict():

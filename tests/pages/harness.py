@@ -163,7 +163,7 @@ def outline(app: AppTest) -> list[tuple[int, str]]:
             marks = (re.match(r"(#+) (.*)", line) for line in each.value.split("\n"))
             found += [(len(mark[1]), mark[2]) for mark in marks if mark]
         elif each.type == "html":
-            marks = re.finditer(r"<h(\d)>(.*?)</h\1>", each.proto.body)
+            marks = re.finditer(r"<h(\d)[^>]*>(.*?)</h\1>", each.proto.body)
             found += [(int(mark[1]), re.sub("<[^>]*>", "", mark[2])) for mark in marks]
     return found
 

@@ -239,6 +239,8 @@ class PlanChoice(Locked):
         Verdicts of the scores before the change, since then, and of `scores` since then.
     cells : tuple of ScoreCells
         The cells of these three.
+    of_plan : tuple of ScoreCells
+        The cells of the rows since the change that the plan calibrates, before and after it.
     inside : ndarray of bool, shape (n,)
         Rows since the change.
     scores : ndarray of shape (n,)
@@ -257,6 +259,7 @@ class PlanChoice(Locked):
     now: Verdict
     after: Verdict
     cells: tuple[ScoreCells, ScoreCells, ScoreCells]
+    of_plan: tuple[ScoreCells, ScoreCells]
     inside: BoolArray
     scores: FloatArray
 
@@ -373,7 +376,7 @@ def choose_plan(predictions: Data, analysis: LiveAnalysis, time: str) -> PlanCho
         cells_of(inside, scores),
     )
     before, now, after = (judge(part, words=words) for part in cells)
-
+    planned = inside & result.best.of(rows)
     days = rows.days.astype(object)
     ends = np.flatnonzero(result.likelihood.inside())
     return PlanChoice(
@@ -389,6 +392,7 @@ def choose_plan(predictions: Data, analysis: LiveAnalysis, time: str) -> PlanCho
         now=now,
         after=after,
         cells=cells,
+        of_plan=(cells_of(planned, rows.view.score), cells_of(planned, scores)),
         inside=inside,
         scores=scores,
     )

@@ -17,7 +17,8 @@ if (!window.calibHistory) {
         const link = event.target.closest?.(".st-key-navigation a");
         if (!link) return;
         const page = link.innerText.trim().toLowerCase();
-        link.href = (page === "overview" ? "./" : page) + location.search;
+        const first = page === "overview" || page === "calib";
+        link.href = (first ? "./" : page) + location.search;
         return link;
     };
     // A server that was restarted, or another replica, knows nothing of this tab. It would show the
@@ -44,7 +45,8 @@ if (!window.calibHistory) {
     const menu = document.querySelector("[data-testid=stMainMenuButton]");
     if (menu) menu.ariaLabel = menu.title = "Theme and print";
     const bar = document.querySelector(".st-key-navigation");
-    const links = [...bar?.querySelectorAll("a") ?? []];
+    const links = [...bar?.querySelectorAll("a:not(.st-key-logo a)") ?? []];
+    bar?.querySelector(".st-key-logo a")?.removeAttribute("aria-current");
     const shown = links.find(link => link.textContent.trim() === "PAGE");
     // The links are drawn after this script runs.
     if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));

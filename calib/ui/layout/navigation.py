@@ -7,19 +7,22 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.ui.session.page_list import GROUPS, ROOMS
+from calib.ui.session.page_list import GROUPS, PAGES, ROOMS
 
-PRODUCT, DATA = "calib", "Data"
+PRODUCT, OVERVIEW, DATA = "calib", "Overview", "Data"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 # Streamlit draws it again from its cache, because its links do not depend on what was chosen.
 @st.cache_resource(show_spinner=False)
 def draw(title: str) -> None:
-    hidden = "" if title == "Overview" else f'<span class="unseen">: {title}</span>'
+    # The answer is the heading of Overview.
+    heading = "" if title == OVERVIEW else f'<h1 class="unseen">{title}</h1>'
     with st.container(horizontal=True, key="navigation", gap=None):
+        with st.container(key="logo", width="content"):
+            st.page_link(PAGES[OVERVIEW], label=PRODUCT)
         script = f"<script>{SCRIPT.replace('PAGE', title)}</script>"
-        st.html(f"<h1>{PRODUCT}{hidden}</h1>{script}", unsafe_allow_javascript=True)
+        st.html(f"{heading}{script}", unsafe_allow_javascript=True)
         for name, pages in GROUPS.items():
             if name == DATA:
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.analysis.summary import GROUPED
 from calib.data.origin import code_of
 from calib.loading import Problem
 from calib.text import plain, plural
@@ -78,8 +77,7 @@ def _is_first(problem: Problem) -> bool:
 
 def _of_analysis(session: Session, model: state.Model) -> list[str]:
     problems = () if session.upload is None else session.upload.problems
-    # Overview has the number of cells beside the number of rows.
-    said = {GROUPED, *(problem.code for problem in problems)}
+    said = {problem.code for problem in problems}
     said |= {"swapped"} if "which-class" in said else set()
     if not model.rows.has_rows:
         # The remarks of a scan are problems of the upload.

@@ -15,7 +15,6 @@ from calib.analysis.ranking import ranking_of
 from calib.analysis.summary import Parts
 from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
-from calib.figures.reliability import overlay_chart
 from calib.figures.summary import summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes, tables
@@ -28,6 +27,7 @@ from calib.words.decisions import costs_of, what_costs
 from calib.words.measures import undrawn
 
 DROP_PIXELS = 178
+COLUMNS = (734, 466)  # The widths of the chart and of what to do at 1,440 pixels.
 
 
 def page() -> None:
@@ -63,26 +63,17 @@ def body(session: Session, model: state.Model) -> None:
     with st.spinner("Checking slices and time"):
         parts = results.parts(session, model, methods)
     with st.container(key="answer"):
-        st.html(answer.section(analysis, is_example=session.upload is None, parts=parts))
+        st.html(answer.section(analysis, is_example=session.upload is None, parts=parts, tag="h1"))
     with st.container(key="evidence"):
-        left, right = st.columns([5, 7], gap="large")
+        left, right = st.columns(COLUMNS, gap="large")
     with left:
-        if parts.plan is None:
-            before_and_after(session, analysis)
-        else:
-            since_the_change(session, analysis, parts.plan)
+        before_and_after(session, analysis, parts.plan)
     with right:
         if parts.plan is None or parts.plan.calibrator is None:
             recommendation(session, model)
         else:
             planned(session, model, parts.plan)
         findings(session, model, parts)
-
-
-def since_the_change(session: Session, analysis: LiveAnalysis, plan: PlanChoice) -> None:
-    curves = session.memo(answer.since_curves, analysis, plan)
-    title = f"Reliability since {text.day_words(plan.since)}"
-    charts.chart(charts.kept(overlay_chart, curves, title=title), "chart_since")
 
 
 def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
@@ -98,12 +89,12 @@ def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
             st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
 
 
-def before_and_after(session: Session, analysis: Analysis) -> None:
+def before_and_after(session: Session, analysis: Analysis, plan: PlanChoice | None) -> None:
     if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
         return
-    markup = session.memo(answer.summaries, analysis)
-    charts.drawing(markup, "summary", charts.kept(summary_chart, analysis))
+    markup = session.memo(answer.summaries, analysis, plan)
+    charts.drawing(markup, "summary", charts.kept(summary_chart, analysis, plan))
 
 
 def recommendation(session: Session, model: state.Model) -> None:
