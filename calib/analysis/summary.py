@@ -281,12 +281,15 @@ class Parts:
         The plan for scores that changed on a day.
     unchecked : int
         Number of other columns, whose slices or periods were not tested.
+    others : sequence of str
+        The names of other checks that fail after what is recommended: of bins, or of decisions.
     """
 
     before: Sequence[Held] = ()
     after: Sequence[Held] = ()
     plan: PlanChoice | None = None
     unchecked: int = 0
+    others: Sequence[str] = ()
 
     @property
     def wrong(self) -> tuple[Held, ...]:

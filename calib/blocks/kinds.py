@@ -17,7 +17,8 @@ from calib.analysis.summary import Parts
 from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
-from calib.words import overview
+from calib.words import checks, overview
+from calib.words.checks import Check
 from calib.words.measures import undrawn
 
 # These characters make links, images, HTML, emphasis, code, tables or mathematics anywhere in a
@@ -400,31 +401,37 @@ class Answer:
         return undrawn(self.analysis.uncalibrated.reliability)
 
     @property
-    def reasons(self) -> str:
-        return " ".join(overview.evidence(self.analysis))
+    def checks(self) -> list[Check]:
+        """Whether the answer holds, as far as a report knows."""
+        if not answer.is_answered(self.analysis):
+            return []
+        parts = self.parts
+        tested = [checks.of_parts(parts, of_time=of_time) for of_time in (False, True)]
+        is_known = bool(parts.before)
+        return [*(tested if is_known else []), checks.of_ranking(self.analysis, parts)]
 
     def html(self) -> str:
-        drawn = Paragraph(self.undrawn).html() if self.undrawn else answer.summary(self.analysis)
-        plainly = overview.in_plain_words(self.analysis)
+        analysis = self.analysis
+        drawn = Paragraph(self.undrawn).html() if self.undrawn else answer.summary(analysis)
         judge = heading = ""
         if self.judge is not None:
             judge = f'<section id="judge">{judged.section(self.judge)}</section>'
             heading = f'<p class="eyebrow">{in_html(JUDGED_SCORES)}</p>'
-        finding = answer.section(self.analysis, is_example=self.is_example, parts=self.parts)
+        finding = answer.section(analysis, is_example=self.is_example, parts=self.parts)
         return (
             f'{judge}<section id="verdict">{heading}{finding}'
-            f'<div class="evidence"><div>{drawn}</div><div>{answer.recommended(self.analysis)}'
-            f"{Paragraph(plainly).html() if plainly else ''}"
-            f'<p class="reasons">{in_html(self.reasons)}</p>'
-            f"{answer.calibrators_table(self.analysis)}"
+            f'<div class="evidence"><div>{drawn}</div><div>{answer.advice(analysis)}'
+            f"{answer.small_print(analysis, finding=True)}{answer.holds(self.checks)}"
+            f"{answer.calibrators(analysis, is_open=True)}"
             f'<p class="reasons">{in_html(self.caveat)}</p></div></div></section>'
         )
 
     def markdown(self) -> str:
         analysis = self.analysis
         sentences = (analysis.verdict.sentence, analysis.recommendation.sentence)
-        plainly = overview.in_plain_words(analysis)
-        details = (plainly, self.reasons, self.caveat, self.undrawn)
+        counted = (one.sentence(analysis.words.positive) for one in overview.counts(analysis))
+        reasons = " ".join(overview.evidence(analysis))
+        details = (" ".join(counted), reasons, self.caveat, self.undrawn)
         return "\n\n".join(
             [
                 *(self._judge_markdown(self.judge) if self.judge else ()),

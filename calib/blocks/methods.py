@@ -122,7 +122,7 @@ def metric_table(
 
 
 def _code_of(key: str) -> Action:
-    return Action(key, "Get code", f"Get code of {CALIBRATORS[key].label}")
+    return Action(key, "Get the code", f"Get the code of {CALIBRATORS[key].label}")
 
 
 def printed_tables(

@@ -5,7 +5,7 @@ The page Overview and the first screen of a report show it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -15,10 +15,18 @@ from calib import text
 from calib.analysis import Analysis
 from calib.analysis.plans import PlanChoice
 from calib.analysis.summary import Parts
-from calib.figures.summary import SummaryLine, change_bars, summary_lines, summary_of
+from calib.figures.summary import (
+    SummaryLine,
+    change_bars,
+    change_lines,
+    summary_lines,
+    summary_of,
+)
 from calib.figures.svg import to_svg
 from calib.words import overview, titles
+from calib.words.checks import FAILS, HOLDS, LEGEND, Check
 from calib.words.measures import without_band
+from calib.words.overview import Counts
 
 # The badge of an answer and its colour. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -31,7 +39,12 @@ ON_AVERAGE = ("! Calibrated on average only", "orange")
 CHANGED = "! Changed on {}"
 INCOMPLETE = ("! Correction incomplete", "orange")
 # The chart of Overview is drawn in these widths, because scaled text is too small or too large.
-SUMMARY_WIDTHS = (342, 440, 540, 640, 734, 936)
+SUMMARY_WIDTHS = (342, 440, 540, 640, 734, 900, 1060)
+CALIBRATION = "Calibration turns each score into a probability that agrees with what is observed."
+HOLDS_TITLE = "Does it hold?"
+MARKS: Mapping[str, str] = {HOLDS: "holds", FAILS: "fails"}
+MIN_REST = 0.35  # A label needs this share of a bar's width, and is inside of a longer bar.
+MIN_WHOLE = 0.1  # If no bar is at least this long, all of them are drawn longer.
 WIDTH_OF_PAGE = 734  # The width in a window of 1,440 pixels.
 
 
@@ -72,7 +85,7 @@ def _pill(analysis: Analysis, parts: Parts) -> tuple[str, str]:
 def _incomplete(analysis: Analysis, parts: Parts) -> bool:
     """Whether tests reject what is recommended, of all rows or of parts of them."""
     after = analysis.after if parts.plan is None else parts.plan.after
-    return after is not None and bool(parts.failing or after.rejected)
+    return after is not None and bool(parts.failing or parts.others or after.rejected)
 
 
 def summaries(analysis: Analysis, plan: PlanChoice | None = None) -> dict[int, str]:
@@ -109,32 +122,110 @@ def _figure(
     )
 
 
-def recommended_plan(plan: PlanChoice) -> str:
-    """The plan for scores that changed, with the held-out log loss of the rows since then."""
-    before, after, _ = text.adding_up(plan.losses[""], plan.loss.value, plan.change)
+def advice(analysis: Analysis, plan: PlanChoice | None = None) -> str:
+    """What to do, and what it changes in numbers of rows."""
+    positive = escape(analysis.words.positive)
+    about = escape(analysis.verdict.finding or "") if plan is None else ""
+    counted = "".join(_bars(one, positive, about) for one in overview.counts(analysis, plan))
     return (
-        '<div class="recommended"><p class="eyebrow">Recommended · log loss on unseen rows since '
-        f"{text.day_words(plan.since)}, lower is better</p>"
-        f"<h2>{escape(plan.plan.words)} <span>{before} → </span>{after}</h2></div>"
+        f'<div class="recommended"><p class="eyebrow">What to do</p>'
+        f'<h2 title="{CALIBRATION}">{escape(overview.what_to_do(analysis, plan))}</h2>'
+        f"{counted}</div>"
     )
 
 
-def recommended(analysis: Analysis) -> str:
-    """The recommended calibrator with its log loss, or why there is none."""
-    result = analysis.advised
-    if result is None:
-        sentence = escape(analysis.recommendation.sentence)
-        return f'<div class="recommended sentence"><h2>{sentence}</h2></div>'
-    ranked = analysis.ranked_results
-    before, after, _ = text.adding_up(
-        ranked["uncalibrated"].metrics["log_loss"].value,
-        ranked[result.key].metrics["log_loss"].value,
-        ranked[result.key].differences["log_loss"],
+def _bars(counts: Counts, positive: str, about: str) -> str:
+    """Two bars, before and after, up to what was predicted, with a line at what was observed."""
+    seen, now, after = (counts.of(share) for share in (counts.observed, counts.now, counts.after))
+    return (
+        f'<p class="counted" title="{about}">Of {counts.n:,} {escape(counts.rows)}, '
+        f"<b>{seen}</b> {positive}</p>"
+        f'<div class="bars">{_bar(counts, counts.now, "now", f"<b>{now}</b> predicted now")}'
+        f"{_bar(counts, counts.after, 'after', f'<b>{after}</b> after')}</div>"
+    )
+
+
+def _bar(counts: Counts, value: float, name: str, words: str) -> str:
+    """A bar as a table, because a report allows no styles of single elements."""
+    # The bars of rare events would be too short to see.
+    whole = max(counts.observed, counts.now, counts.after)
+    end = 1.0 if whole >= MIN_WHOLE else whole / MIN_WHOLE
+    low, high = sorted((value / end, counts.observed / end))
+    missing = "seen " if value <= counts.observed else ""
+    over = "" if missing else "seen "
+    error = "error" if name == "now" else ("" if missing else name)
+    cells = [(f"{over}{name}", low, ""), (f"{missing}{error}", high - low, "")]
+    rest = 1.0 - high
+    inside = rest < MIN_REST
+    cells[0] = (*cells[0][:2], words if inside else "")
+    cells.append(("", rest, "" if inside else words))
+    drawn = "".join(
+        f'<td class="{escape(look.strip())}" width="{text.number(100 * share, 2)}%">{said}</td>'
+        for look, share, said in cells
+    )
+    return f'<table role="presentation"><tr>{drawn}</tr></table>'
+
+
+def small_print(
+    analysis: Analysis, plan: PlanChoice | None = None, *, finding: bool = False
+) -> str:
+    """The log loss and the calibration error, before and after what is recommended.
+
+    If nothing can be recommended, it says why. With `finding` it begins with where the scores are
+    wrong, which the line below the answer says in short.
+    """
+    said = [analysis.verdict.finding or ""] if finding else []
+    said += [overview.log_loss(analysis, plan), overview.calibration_error(analysis, plan)]
+    said += [] if is_answered(analysis) else overview.evidence(analysis)
+    return f'<p class="eyebrow">{escape(" ".join(filter(None, said)))}</p>'
+
+
+def is_answered(analysis: Analysis) -> bool:
+    """Whether there are enough rows for an answer that can hold, or for a recommendation."""
+    return analysis.verdict.answer != "inconclusive" or analysis.advised is not None
+
+
+def holds_head() -> str:
+    """The head above lines with their marks."""
+    return f'<div class="holds-head"><h2>{HOLDS_TITLE}</h2><span>now</span><span>after</span></div>'
+
+
+def holds(checks: Sequence[Check]) -> str:
+    """Whether the answer holds, as a table; "" if there is no line."""
+    if not checks:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(check.name)}</th><td class="text">{escape(check.words)}</td>'
+        f'<td class="{MARKS.get(check.now, "")}">{escape(check.now)}</td>'
+        f'<td class="{MARKS.get(check.after, "")}">{escape(check.after)}</td></tr>'
+        for check in checks
     )
     return (
-        '<div class="recommended"><p class="eyebrow">'
-        f"Recommended · {overview.name_of_loss(analysis)}</p>"
-        f"<h2>{escape(result.label)} <span>{before} → </span>{after}</h2></div>"
+        f'<table class="holds"><thead><tr><th scope="col" colspan="2">{HOLDS_TITLE}</th>'
+        f'<th scope="col">now</th><th scope="col">after</th></tr></thead><tbody>{rows}</tbody>'
+        f'</table><p class="eyebrow">{LEGEND}</p>'
+    )
+
+
+def calibrators(
+    analysis: Analysis, plan: PlanChoice | None = None, *, is_open: bool = False
+) -> str:
+    """The calibrators in one line with their intervals, which opens; "" if there is no advice."""
+    if not is_answered(analysis):
+        return ""
+    is_plan = plan is not None and plan.calibrator is not None
+    table = "" if is_plan else calibrators_table(analysis)
+    if not is_plan and not table:
+        return ""
+    reasons, (what, losses) = (
+        " ".join(overview.evidence(analysis, plan)),
+        overview.compared(analysis, plan),
+    )
+    drawn = "" if is_plan else change_lines(analysis)
+    return (
+        f'<details class="compared"{" open" if is_open else ""}>'
+        f"<summary><span><b>{escape(what)}</b><small>{escape(losses)}</small></span>{drawn}</summary>"
+        f'<p class="eyebrow">{escape(reasons)}</p>{table}</details>'
     )
 
 

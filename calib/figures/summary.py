@@ -27,10 +27,11 @@ from calib.figures.layers import (
     subject,
 )
 from calib.figures.reliability import histogram_layer
-from calib.figures.svg import interval_bar
-from calib.figures.theme import ADVISED, DOUBT, GREY, NOW, MethodStyle, faded, style_of
+from calib.figures.svg import interval_bar, interval_lines
+from calib.figures.theme import ADVISED, DOUBT, GREY, NOW, MethodStyle, faded
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import score_histogram
+from calib.numerics.intervals import Estimate
 from calib.text import escaped, percent, shortened
 from calib.words import titles
 from calib.words.measures import (
@@ -45,7 +46,7 @@ from calib.words.measures import (
 )
 
 # Pixels of the panel of the scores, of the gap below it, and of the histogram.
-WIDTH, HEIGHT, GAP, HISTOGRAM = 664, 548, 8, 24
+WIDTH, HEIGHT, GAP, HISTOGRAM = 664, 540, 8, 24
 SUMMARY_LEFT, SUMMARY_RIGHT = 62, 8
 # On a narrower chart the panel is square, and only the names of the lines have room.
 NARROW_PIXELS = 480
@@ -181,7 +182,7 @@ def summary_of(
         histogram_layer(line.of, line.histogram / line.histogram.sum(), LINEAR, unit, not i)
         for i, line in enumerate(lines[:2])
     ]
-    highest = max(float(np.max(layer.y)) for layer in histograms)
+    highest = max(float(np.asarray(layer.y).max()) for layer in histograms)
     below = PanelAxis(range=[0.0, highest], tickvals=[0.4 * highest], ticktext=[unit])
     words = _words(lines, (x, y), (across, upward), has_notes=width >= NARROW_PIXELS)
     notes, leaders = _labels(words, lines, (x, y))
@@ -230,18 +231,32 @@ def change_bars(analysis: Analysis) -> dict[str, str]:
 
     The calibrator with the lowest loss is the first.
     """
+    changes, ends = _changes(analysis)
+    return {
+        key: interval_bar(change, ends, _color(analysis, key)) for key, change in changes.items()
+    }
+
+
+def change_lines(analysis: Analysis) -> str:
+    """The same intervals below each other, as one small drawing."""
+    changes, ends = _changes(analysis)
+    lines = [(change, _color(analysis, key)) for key, change in changes.items()]
+    return interval_lines(lines, ends)
+
+
+def _changes(analysis: Analysis) -> tuple[dict[str, Estimate], tuple[float, float]]:
+    """The changes of log loss from the uncalibrated scores, and the ends of their axis."""
     changes = {
         key: method.differences["log_loss"]
         for key, method in analysis.ranked_results.items()
         if key != "uncalibrated"
     }
     bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]
-    ends = (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
-    advised_key = analysis.recommendation.method
-    return {
-        key: interval_bar(change, ends, style_of(key).color if key == advised_key else GREY)
-        for key, change in changes.items()
-    }
+    return changes, (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
+
+
+def _color(analysis: Analysis, key: str) -> str:
+    return ADVISED if key == analysis.recommendation.method else GREY
 
 
 def _band(curves: Sequence[ReliabilityCurve]) -> list[Layer]:

@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 SAMPLE_WIDTH, TEXT_SIZE, ROW_HEIGHT = 30, 12, 20
 LINE_PIXELS = 15  # The distance of two lines of a title.
 BAR_WIDTH = 240  # Pixels of an interval in a table.
+LINES_WIDTH, LINES_STEP = 120, 7  # Pixels of several small intervals, and of each of them.
 
 
 # In the light theme, a page's style sheet says this of its charts.
@@ -105,6 +106,29 @@ def interval_bar(change: Estimate, ends: tuple[float, float], color: str) -> str
         f'aria-label="{words}"><title>{words}</title>'
         f'<path d="M{zero} 1V21" stroke="{GREY}" stroke-opacity="0.6"/>{bar}'
         f'<circle cx="{middle}" cy="11" r="4.5" fill="{color}"/></svg>'
+    )
+
+
+def interval_lines(changes: Sequence[tuple[Estimate, str]], ends: tuple[float, float]) -> str:
+    """Changes with their colours, below each other on one axis, with a line at 0."""
+    scale = (LINES_WIDTH - 8) / ((ends[1] - ends[0]) or 1.0)
+    height = LINES_STEP * len(changes) + 4
+
+    def x(value: float) -> str:
+        return _px(4.0 + (value - ends[0]) * scale)
+
+    drawn = []
+    for i, (change, color) in enumerate(changes):
+        y = _px(LINES_STEP * (i + 0.5) + 2)
+        if change.low <= change.high:
+            drawn.append(_stroke(f"M{x(change.low)} {y}H{x(change.high)}", Line(color, 1.5)))
+        drawn.append(f'<circle cx="{x(change.value)}" cy="{y}" r="2.5" fill="{color}"/>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LINES_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {LINES_WIDTH} {height}" role="img" '
+        f'aria-label="Changes of log loss with their intervals, and a line at no change">'
+        f'<path d="M{x(0.0)} 0V{height}" stroke="{GREY}" stroke-opacity="0.6"/>'
+        f"{''.join(drawn)}</svg>"
     )
 
 

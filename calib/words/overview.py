@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,9 +12,12 @@ from calib.analysis import Analysis
 from calib.analysis.plans import PlanChoice
 from calib.analysis.summary import Held, Parts, best_calibrator
 from calib.curves.cumulative import CumulativeCurve
-from calib.words.recommendations import calibration_by, change_text
+from calib.metrics.cumulative import ks_test
+from calib.words.recommendations import calibration_by, loss_change
 
 PERIODS = {name: name for name in ("slice", "day", "week", "month", "quarter", "year")}
+ROUND_NUMBERS = (100, 1_000, 10_000, 100_000)
+MIN_SHOWN = 2.0  # A smaller difference is told of more rows.
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
@@ -26,7 +30,7 @@ def headline(analysis: Analysis, parts: Parts) -> str:
     if verdict.answer == "no evidence":
         if parts.wrong:
             where = text.joined(list(dict.fromkeys(f"every {one.unit}" for one in parts.wrong)))
-            return f"These {scores} are calibrated on average, but not in {where}."
+            return f"Calibrated on average, but not in {where}."
         return f"These {scores} look calibrated."
     if verdict.answer == "inconclusive":
         return f"It is unclear whether these {scores} are calibrated."
@@ -66,13 +70,23 @@ def finding(analysis: Analysis, parts: Parts) -> str:
         since = text.day_words(parts.plan.since)
         return f"Since {since} they average {mean}, but {rate} {analysis.words.positive}."
     if verdict.finding is None or verdict.answer != "no evidence":
-        return verdict.finding or verdict.body
+        return _both_sides(analysis) or verdict.finding or verdict.body
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = names_of_averages(analysis)
     on_average = f"{predicted} is {mean}, {observed} {rate}."
     if parts.wrong:
         return f"{on_average} But {wrong_parts(parts.wrong)}."
     return f"{on_average} {verdict.finding}".rstrip()
+
+
+def _both_sides(analysis: Analysis) -> str:
+    """Low and high scores with errors of opposite signs, whose numbers stand beside the answer."""
+    counted = counts(analysis) if analysis.verdict.answer == "not calibrated" else []
+    sides = ["low" if one.now < one.observed else "high" for one in counted]
+    if sides not in (["low", "high"], ["high", "low"]):
+        return ""
+    first, second = sides
+    return f"Low {analysis.words.scores.lower()} are too {first}, high ones too {second}."
 
 
 def wrong_parts(held: Sequence[Held]) -> str:
@@ -88,6 +102,18 @@ def wrong_parts(held: Sequence[Held]) -> str:
         counts.append(f"{one.wrong:,} of {text.plural(one.tested, unit)}{by}")
     are = "is" if [one.wrong for one in held] == [1] else "are"
     return f"{text.joined(counts)} {are} miscalibrated"
+
+
+def _still_wrong(parts: Parts) -> str:
+    """How many slices and periods what is recommended leaves miscalibrated."""
+    units = dict.fromkeys(held.unit for held in parts.failing)
+    counted = []
+    for unit in units:
+        of_unit = [held for held in parts.after if held.unit == unit]
+        wrong, tested = (sum(n) for n in zip(*((h.wrong, h.tested) for h in of_unit), strict=True))
+        counted.append(f"{wrong:,} of {text.plural(tested, PERIODS.get(unit, 'period'))}")
+    one = len(units) == 1 and counted[0].startswith("1 of ")
+    return f"{text.joined(counted)} {'is' if one else 'are'} still miscalibrated"
 
 
 def names_of_averages(analysis: Analysis) -> tuple[str, str]:
@@ -109,13 +135,15 @@ def correction(analysis: Analysis, parts: Parts) -> str:
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         if parts.failing:
-            return f"{name} corrects the average. After it {wrong_parts(parts.failing)}."
+            return f"After {name}, {_still_wrong(parts)}."
         return _corrected(name, parts)
     return f"After {name}: {after.summary}."
 
 
 def _corrected(name: str, parts: Parts) -> str:
     """What no test of the rows and their parts contradicts, if all parts are tested."""
+    if parts.others:
+        return f"{name} corrects the average, but not all of: {text.joined(parts.others)}."
     if not parts.unchecked:
         return f"{name} corrects it."
     columns = text.plural(parts.unchecked, "column")
@@ -129,60 +157,92 @@ def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
     if plan.after.rejected:
         return f"After {name}: {plan.after.summary}."
     if parts.failing:
-        return f"After {name}, {wrong_parts(parts.failing)}."
+        return f"After {name}, {_still_wrong(parts)}."
     return _corrected(name, parts)
 
 
-def reasons_of_plan(plan: PlanChoice, level: float) -> list[str]:
-    """The evidence for a plan, in sentences. The losses themselves stand above them."""
-    change = change_text(plan.losses[""], plan.loss.value, plan.change, level)
-    return [f"Change {change}.", *plan.reasons]
-
-
-def name_of_loss(analysis: Analysis) -> str:
-    loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
-    rows = "test rows" if analysis.data.protocol == "test rows" else "unseen rows"
-    return f"{loss} on {rows}, lower is better"
-
-
-def in_plain_words(analysis: Analysis) -> str:
-    """What the calibrated scores say and what was observed; for a matrix, what changed."""
+def what_to_do(analysis: Analysis, plan: PlanChoice | None = None) -> str:
+    """The recommendation as a heading."""
+    if plan is not None and plan.calibrator is not None:
+        return f"Use {plan.plan.words}"
     result = analysis.advised
     if result is None:
-        return ""
-    before, after = analysis.uncalibrated.cumulative, result.cumulative
-    if not result.function.has_curve:
-        # Another class may have the highest score after it, so the outcomes are compared as well.
-        names, old, new = names_of_averages(analysis), _means(before), _means(after)
-        first, second = (
-            f"{name} {text.percent(a)} → {text.percent(b)}"
-            for name, a, b in zip(names, old, new, strict=True)
-        )
-        return f"{first}, {second}."
-    scores, positive = analysis.words.scores.lower(), analysis.words.positive
-    # A cut at a bin's edge has the same numbers on the page, in its table and in a report.
-    bins = result.reliability
-    share = np.cumsum(bins.weight) / bins.weight.sum()
-    # The range below it is the one that is worst before.
-    worst = before.fractile[np.abs(before.difference).argmax()]
-    cut = int(np.abs(share - worst).argmin()) + 1
+        return analysis.recommendation.sentence.rstrip(".")
+    return f"Use {calibration_by(result.short_label)}"
 
-    def said(part: slice) -> tuple[str, str]:
-        weight = bins.weight[part]
-        mean, observed = (
-            float(np.average(values[part], weights=weight))
-            for values in (bins.mean_score, bins.observed)
-        )
-        return text.percents(mean, observed, distinct=False)
 
-    if not MIN_PART <= share[cut - 1] <= 1.0 - MIN_PART:
-        mean, rate = said(slice(None))
-        return f"After {result.short_label}, {scores} average {mean}, and {rate} {positive}."
-    (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
-    return (
-        f"After {result.short_label}, low {scores} average {mean}, and {rate} "
-        f"{positive}; high ones {mean_above} and {rate_above}."
-    )
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Of some rows, shares that were positive and were predicted, before and after calibration.
+
+    Attributes
+    ----------
+    rows : str
+        Which rows, such as "rows with a low score".
+    n : int
+        The round number of rows that is spoken of.
+    observed, now, after : float
+        Shares of the rows.
+    """
+
+    rows: str
+    n: int
+    observed: float
+    now: float
+    after: float
+
+    def of(self, share: float) -> str:
+        """A share as a number of rows."""
+        return f"{round(share * self.n):,}"
+
+    def sentence(self, positive: str) -> str:
+        """All of it.
+
+        >>> Counts("rows", 100, 0.21, 0.1, 0.2).sentence("were positive")
+        'Of 100 rows, 21 were positive: 10 were predicted now, and 20 after calibration.'
+        """
+        observed, now, after = map(self.of, (self.observed, self.now, self.after))
+        return (
+            f"Of {self.n:,} {self.rows}, {observed} {positive}: {now} were predicted now, and "
+            f"{after} after calibration."
+        )
+
+
+def counts(analysis: Analysis, plan: PlanChoice | None = None) -> list[Counts]:
+    """What the recommendation changes, for the low and the high scores if both are wrong."""
+    result = analysis.advised
+    if plan is not None and plan.calibrator is not None:
+        now, after = plan.of_plan
+        of_slice = f" of {plan.plan.slice_words}" if plan.plan.column else ""
+        rows = f"rows{of_slice} since {text.day_words(plan.since)}"
+        return _counted([(rows, (now.base_rate, now.mean_score, after.mean_score))])
+    # Another class may have the highest score after it, so the outcomes are other ones, too.
+    if result is None or not result.function.has_curve:
+        return []
+    before, curve = analysis.uncalibrated.cumulative, result.cumulative
+    (stated, observed), (calibrated, _) = _means(before), _means(curve)
+    # The cumulative difference is largest where the low scores end that have one error.
+    at = int(np.abs(before.difference).argmax())
+    part = float(before.fractile[at])
+    rises = result.function.calibrated[-1] > result.function.calibrated[0]
+    if not rises or not MIN_PART <= part <= 1.0 - MIN_PART:
+        return _counted([("rows", (observed, stated, calibrated))])
+    # A calibrator that rises keeps the order, so its lowest scores are those of the same rows.
+    low = np.interp(part, curve.fractile, curve.cumulative_score)
+    sums = (before.cumulative_outcome[at], before.cumulative_score[at], float(low))
+    below = [total / part for total in sums]
+    wholes = (observed, stated, calibrated)
+    above = [(whole - total) / (1.0 - part) for whole, total in zip(wholes, sums, strict=True)]
+    name = "confidence" if is_of_answers(analysis) else "score"
+    return _counted([(f"rows with a low {name}", below), (f"rows with a high {name}", above)])
+
+
+def _counted(parts: Sequence[tuple[str, Sequence[float]]]) -> list[Counts]:
+    """Observed, stated and calibrated shares of as few rows as show the difference."""
+    largest = max(abs(observed - now) for _, (observed, now, _) in parts)
+    enough = (n for n in ROUND_NUMBERS if n * largest >= MIN_SHOWN)
+    n = next(enough, ROUND_NUMBERS[-1] if largest > 0.0 else ROUND_NUMBERS[0])
+    return [Counts(rows, n, *shares) for rows, shares in parts]
 
 
 def _means(curve: CumulativeCurve) -> tuple[float, float]:
@@ -190,19 +250,59 @@ def _means(curve: CumulativeCurve) -> tuple[float, float]:
     return float(curve.cumulative_score[-1]), float(curve.cumulative_outcome[-1])
 
 
-def evidence(analysis: Analysis) -> list[str]:
-    """The reasons for the recommendation, in sentences."""
-    result, reasons = analysis.advised, analysis.recommendation.reasons
+def log_loss(analysis: Analysis, plan: PlanChoice | None = None) -> str:
+    """The log loss before and after what is recommended, and its change; "" if nothing is."""
+    level = analysis.settings.confidence_level
+    rows = "test rows" if analysis.data.protocol == "test rows" else "held-out rows"
+    if plan is not None and plan.calibrator is not None:
+        before, after, change = plan.losses[""], plan.loss.value, plan.change
+        return f"Log loss on {rows} since then {loss_change(before, after, change, level)}."
+    result, ranked = analysis.advised, analysis.ranked_results
     if result is None:
-        return list(reasons)
-    ranked, level = analysis.ranked_results, analysis.settings.confidence_level
+        return ""
     before, after = (ranked[key].metrics["log_loss"].value for key in ("uncalibrated", result.key))
-    change = change_text(before, after, ranked[result.key].differences["log_loss"], level)
-    sentences = [f"Change {change}.", *reasons]
+    change = ranked[result.key].differences["log_loss"]
+    loss = "Log loss" if analysis.multiclass is None else "Multiclass log loss"
+    return f"{loss} on {rows} {loss_change(before, after, change, level)}."
+
+
+def calibration_error(analysis: Analysis, plan: PlanChoice | None = None) -> str:
+    """The KS calibration error with its p-value, before and after what is recommended."""
+    if plan is not None and plan.calibrator is not None:
+        tests = [ks_test(cells) for cells in plan.cells[1:]]
+    else:
+        shown = [analysis.uncalibrated, *([analysis.advised] if analysis.advised else [])]
+        tests = [one.ks for one in shown]
+    errors = [f"{text.percent(one.statistic)} ({text.p_value(one.p_value)})" for one in tests]
+    return f"KS calibration error {' → '.join(errors)}."
+
+
+def evidence(analysis: Analysis, plan: PlanChoice | None = None) -> list[str]:
+    """The reasons for the recommendation, in sentences, besides the change of the log loss."""
+    if plan is not None and plan.calibrator is not None:
+        return list(plan.reasons)
+    reasons = list(analysis.recommendation.reasons)
     still = analysis.after is not None and analysis.after.answer == "not calibrated"
     # The scores of all classes can get better while those of the shown view get worse.
     worse = analysis.multiclass is not None and still
-    return [*sentences, analysis.after_sentence] if worse else sentences
+    return [*reasons, analysis.after_sentence] if worse else reasons
+
+
+def compared(analysis: Analysis, plan: PlanChoice | None = None) -> tuple[str, str]:
+    """How many calibrators are compared, and the range of their log losses."""
+    if plan is not None and plan.calibrator is not None:
+        plans = [loss for kind, loss in plan.losses.items() if kind]
+        what, first = text.plural(len(plans), "plan"), plan.losses[""]
+        least, most = min(plan.loss.value, *plans), max(plans)
+    else:
+        losses = {
+            key: one.metrics["log_loss"].value for key, one in analysis.ranked_results.items()
+        }
+        first = losses.pop("uncalibrated")
+        what = text.plural(len(losses), "calibrator")
+        least, most = min(losses.values()), max(losses.values())
+    ends = " to ".join(dict.fromkeys(text.number(loss) for loss in (least, most)))
+    return f"{what} compared", f"log loss {text.number(first)} → {ends}"
 
 
 def why_shown(analysis: Analysis, key: str) -> str:

@@ -135,12 +135,6 @@ def interval_text(change: Estimate, confidence: float) -> str:
     return f"{signed(change.value, _digits(change))}{_bounds_text(change, confidence)}"
 
 
-def change_text(before: float, after: float, change: Estimate, confidence: float) -> str:
-    """The change of two log losses as they are printed, with its interval."""
-    difference = adding_up(before, after, change, _digits(change))[2]
-    return f"{difference}{_bounds_text(change, confidence)}"
-
-
 def _bounds_text(change: Estimate, confidence: float) -> str:
     """What follows a change in a sentence: its interval, or "" if it has none."""
     bounds = interval(change, _digits(change), sign=True)

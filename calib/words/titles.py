@@ -39,7 +39,7 @@ def summary(analysis: Analysis, plan: PlanChoice | None = None) -> str:
     if now.answer == "inconclusive":
         return f"Too few rows to tell an error from chance{when}"
     if now.answer == "no evidence":
-        return f"No error found{when}"
+        return f"No error found over all rows{when}"
     error = f"Orange is the error{when or ' now'}"
     if after is None:
         return error

@@ -24,6 +24,7 @@ from calib.metrics import expected_calibration_error
 from calib.reports import Report
 from calib.store import Store
 from calib.text import percent
+from calib.words.overview import counts
 from tests.browser.actions import address, choose, go, press, save, saved, upload
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.browser.looks import (
@@ -78,13 +79,14 @@ def opened(page: Page, label: str) -> None:
 
 
 def has_answer(page: Page, analysis: LiveAnalysis) -> None:
-    """The answer has the numbers of the library: KS error before and after, mean, rows."""
-    numbers = page.locator(".answer dd")
+    """The page has the numbers of the library: KS error before and after, rows, change in rows."""
     keys = ("uncalibrated", analysis.recommendation.method)
     before, after = (percent(analysis.methods[key].ks.statistic) for key in keys)
-    expect(numbers.nth(0)).to_contain_text(f"{before} → {after}")
-    expect(numbers.nth(1)).to_contain_text(percent(analysis.data.mean_score))
-    expect(numbers.nth(2)).to_contain_text(f"{analysis.data.n_rows:,}")
+    fix = by_key(page, "best_fix")
+    expect(fix).to_contain_text(f"KS calibration error {before} → {after}")
+    expect(by_key(page, "summary")).to_contain_text(f"{analysis.data.n_rows:,} rows")
+    for one in counts(analysis):
+        expect(fix).to_contain_text(f"{one.of(one.now)} predicted now")
 
 
 def test_first_visit(page: Page, analysis: LiveAnalysis, tmp_path: Path):
@@ -95,12 +97,14 @@ def test_first_visit(page: Page, analysis: LiveAnalysis, tmp_path: Path):
     has_answer(page, analysis)
     fix, chart = by_key(page, "best_fix"), by_key(page, "summary")
     expect(page.get_by_test_id("stFileUploaderDropzone")).to_be_visible()
-    expect(fix.locator(".calibrators tbody tr")).to_have_count(len(analysis.methods) - 1)
+    by_key(page, "compared").locator("summary").click()
+    table = by_key(page, "compared").locator(".calibrators tbody tr")
+    expect(table).to_have_count(len(analysis.methods) - 1)
     chart.hover()
     drawn = pd.read_csv(saved(page, chart.get_by_role("button", name="Download as CSV"), tmp_path))
-    dots = drawn[(drawn["panel"] == "Observed frequency") & (drawn["series"] == "Uncalibrated")]
+    dots = drawn[(drawn["panel"] == "Observed frequency") & (drawn["series"] == "Now")]
     assert len(dots) == chart.locator(".wide svg svg circle").count() == 15
-    expect(fix.get_by_role("button", name="Get this calibrator")).to_be_visible()
+    expect(fix.get_by_role("button", name="Get the code")).to_be_visible()
     page.get_by_role("button", name="Examples").click()
     expect(page.get_by_role("radio")).to_have_count(len(EXAMPLES))
     page.get_by_text(EXAMPLES["svm"].title, exact=True).click()
@@ -165,9 +169,7 @@ def test_a_question_and_its_button(page: Page, tmp_path: Path):
     question.filter(has_text=f"{positive.mean():.1%} positive").click()
     expect(page.locator(ON_PAGES["Calibrators"]).first).to_be_attached()
     opened(page, "Overview")
-    numbers = page.locator(".answer dd")
-    expect(numbers.nth(1)).to_contain_text(percent(rows["score"].mean() / 100))
-    expect(numbers.nth(2)).to_contain_text(f"{positive.sum()} positive")
+    expect(by_key(page, "summary")).to_contain_text(f"{len(rows)} rows")
 
 
 def gaps_are(page: Page, analysis: LiveAnalysis, n_bins: int, strategy: str) -> None:
@@ -384,7 +386,7 @@ def test_by_keyboard_and_with_axe(page: Page, tmp_path: Path):
     expect(page.locator(ON_PAGES["Calibrators"]).first).to_be_attached()
     settle(page)
     assert violations(page) == []
-    page.get_by_role("button", name="Get code of Platt scaling").focus()
+    page.get_by_role("button", name="Get the code of Platt scaling").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.locator("pre").wait_for()  # The code is drawn last.

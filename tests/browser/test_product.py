@@ -179,7 +179,7 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
 NOTE_ANSWER = """
 answered = 0;
 new MutationObserver(() => {
-    answered ||= document.querySelector("[class*=st-key-answer] h2") ? performance.now() : 0;
+    answered ||= document.querySelector("[class*=st-key-answer] h1") ? performance.now() : 0;
 }).observe(document, { childList: true, subtree: true });
 """
 SCRIPT_ASKED_FOR = """

@@ -1,4 +1,4 @@
-"""Get this calibrator: as code that is verified, and as a column of calibrated scores."""
+"""Get the code: as code that is verified, and as a column of calibrated scores."""
 
 import io
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.browser.harness import settle, visit
 
 def opened(page: Page, path: str) -> Locator:
     visit(page, path)
-    page.get_by_role("button", name="Get this calibrator").click()
+    page.get_by_role("button", name="Get the code").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("Verified: DuckDB")).to_be_visible()
     return dialog

@@ -4,13 +4,14 @@ import re
 from html import escape
 
 import numpy as np
+import pytest
 
 import calib
 from calib.calibrators import CALIBRATORS
-from calib.figures.answer import calibrators_table, section, summary
+from calib.figures.answer import _bar, calibrators, calibrators_table, section, summary
 from calib.figures.summary import summary_chart
 from calib.words.measures import without_band
-from calib.words.overview import in_plain_words
+from calib.words.overview import Counts, counts
 from tests.figures.conftest import overconfident
 from tests.once import analysed
 
@@ -58,25 +59,49 @@ def test_a_difference_that_rounds_to_nothing_has_a_size(texts):
     texts.shown(" ".join(advice.reasons))
 
 
-def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_observed():
+def test_the_change_is_told_in_rows_of_low_and_of_high_scores():
     analysis = analysed("naive_bayes")
-    said = in_plain_words(analysis)
-    cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
-    assert re.fullmatch(
-        r"After Logistic, low predictions average \S+, and \S+ were positive; "
-        r"high ones \S+ and \S+\.",
-        said,
-    )
-
-    def averages(part):
-        weights = cells.weight[part]
-        shares = np.array([cells.score[part] @ weights, cells.positive[part].sum()]) / weights.sum()
-        return [f"{100 * share:.1f}" for share in shares]
-
-    cuts = range(100, len(cells.score) - 100)
-    assert percents in [averages(slice(cut)) + averages(slice(cut, None)) for cut in cuts]
+    low, high = counts(analysis)
+    cells = analysis.held_out.cells["uncalibrated"]
+    is_low = cells.score <= 0.6
+    for one, part in ((low, is_low), (high, ~is_low)):
+        total = cells.weight[part].sum()
+        assert one.observed == pytest.approx(cells.positive[part].sum() / total)
+        assert one.now == pytest.approx(cells.score[part] @ cells.weight[part] / total)
+    # Held-out calibrators of the folds differ a little, so a few rows change their order.
+    view, scores = analysis.held_out.given_rows, analysis.held_out.row_scores("logistic")
+    assert low.after == pytest.approx(scores[view.score <= 0.6].mean(), abs=0.005)
     # A report holds fewer points of the curves, and says the same.
-    assert in_plain_words(calib.report(analysis).analysis) == said
-    # If all scores are too high, one average says it.
-    said = in_plain_words(analysed("rare_event"))
-    assert re.fullmatch(r"After Beta, predictions average \S+, and \S+ were positive\.", said)
+    sentences = [
+        [one.sentence("were positive") for one in counts(of)]
+        for of in (analysis, calib.report(analysis).analysis)
+    ]
+    assert sentences[0] == sentences[1]
+
+
+def test_errors_of_rare_events_are_told_of_more_rows():
+    """Of 100 rows, none would be predicted and none observed."""
+    (rare,) = counts(analysed("rare_event"))
+    assert rare.n * abs(rare.observed - rare.now) >= 2.0
+    assert rare.of(rare.observed) != rare.of(rare.now)
+
+
+@pytest.mark.parametrize(("now", "seen"), [(0.1, 0.2), (0.9, 0.8)])
+def test_the_bars_end_at_what_was_predicted_and_the_line_at_what_was_observed(now, seen):
+    made = _bar(Counts("rows", 100, seen, now, seen), now, "now", "words")
+    cells = re.findall(r'<td class="([^"]*)" width="([\d.]+)%">', made)
+    widths = [float(width) for _, width in cells]
+    ends = np.cumsum(widths)
+    assert ends[-1] == pytest.approx(100.0)
+    (line,) = (end for (look, _), end in zip(cells, ends, strict=True) if "seen" in look)
+    assert line == pytest.approx(100 * seen)
+    (error,) = (width for (look, _), width in zip(cells, widths, strict=True) if "error" in look)
+    assert error == pytest.approx(100 * abs(now - seen))
+    assert made.count("words") == 1
+
+
+def test_too_few_rows_have_no_table_of_calibrators():
+    few = analysed("ten_rows")
+    assert few.verdict.answer == "inconclusive"
+    assert calibrators(few) == ""
+    assert "<details" in calibrators(analysed("naive_bayes"))

@@ -1,5 +1,6 @@
 """The badge and the numbers of an answer whose slices or periods do not hold."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from calib.analysis.summary import Held, Parts
 from calib.figures import answer
 from calib.figures.summary import summary_chart, summary_lines
 from calib.loading.examples import EXAMPLES
+from calib.words.overview import counts, log_loss
 
 WRONG, RIGHT = Held("ink", "slice", 4, 5), Held("ink", "slice", 0, 5)
 MONTHS = Held("day", "month", 1, 12)
@@ -65,10 +67,19 @@ def test_the_numbers_of_a_change_are_those_of_the_rows_since_then(churn):
 
 
 def test_the_printed_losses_of_a_plan_differ_by_the_printed_change(churn):
-    _, plan = churn
-    made = answer.recommended_plan(plan)
-    before, after = made.split("<span>")[1].removesuffix("</h2></div>").split(" → </span>")
-    assert float(after) - float(before) == pytest.approx(plan.change.value, abs=1e-4)
+    said = log_loss(*churn)
+    before, after, change = re.findall(r"[−\d]\d*\.\d+", said)[:3]
+    assert float(after) - float(before) == pytest.approx(float(change.replace("−", "-")), abs=1e-4)
+
+
+def test_a_plan_is_told_in_rows_of_its_slice(churn):
+    analysis, plan = churn
+    (one,) = counts(analysis, plan)
+    rows = EXAMPLES["churn"].load()
+    chosen = (rows.columns["plan"] == plan.plan.value) & plan.inside
+    assert one.observed == pytest.approx(rows.outcome[chosen].mean())
+    assert one.now == pytest.approx(rows.scores[chosen].mean())
+    assert one.after == pytest.approx(plan.scores[chosen].mean())
 
 
 def test_the_chart_of_a_change_has_the_rows_since_then_and_those_before_as_hollow_dots(churn):
@@ -99,6 +110,10 @@ def test_a_correction_is_claimed_only_if_every_column_is_checked(corrected):
 
 
 def test_a_correction_that_tests_reject_is_incomplete(corrected):
+    # A check that fails need not be of slices.
+    others = Parts((RIGHT,), (RIGHT,), others=("Decisions",))
+    assert pills(corrected, others) == ["red", "orange"]
+    assert "corrects it" not in answer.section(corrected, is_example=False, parts=others)
     rejected = replace(corrected.after, p_adjusted={"ks": 0.001}, answer="not calibrated")
     analysis = replace(corrected, after=replace(rejected, kind="too low"))
     assert pills(analysis, Parts((RIGHT,), (RIGHT,))) == ["red", "orange"]

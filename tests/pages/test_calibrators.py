@@ -10,12 +10,12 @@ from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
 from calib.text import plain
-from calib.ui.pages import overview
+from calib.ui.controls import use_calibrator
 from calib.ui.pages.calibrators import page
 from calib.ui.session.session import Session
 from calib.words.overview import why_shown
 from calib.words.recommendations import RULE
-from tests.pages.harness import copied, dropped, markup, model_of, rows, said, start
+from tests.pages.harness import answers, copied, dropped, markup, model_of, rows, said, start
 from tests.rare import rare
 
 
@@ -91,8 +91,8 @@ def test_columns_of_the_table_can_be_chosen(texts):
 
 
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended(texts):
-    texts.shown(start(ex="ten_labels").button(key="use").label)
-    texts.shown(start(m="platt").button(key="use").label)
+    assert "use" not in {each.key for each in start(ex="ten_labels").button}
+    assert start(m="platt").button(key="use").label == use_calibrator.GET_CODE
     few = start("Calibrators", ex="ten_labels")
     texts.shown(" ".join(each.value for each in few.info))
 
@@ -116,19 +116,22 @@ def test_an_answer_without_a_finding_says_both_means():
     assert said in answer.section(analysis, is_example=True)
 
 
-def test_the_overview_says_whether_the_number_of_bins_matters(texts):
-    for example in ("naive_bayes", "logistic"):
-        analysis = calib.analyze(EXAMPLES[example].load(), {"methods": ()})
-        texts(overview.bins_finding(Session(), analysis), example)
-    # Ten rows have no bins to speak of.
-    few = calib.analyze(EXAMPLES["ten_rows"].load(), {"methods": ()})
-    assert overview.bins_finding(Session(), few) == ""
-
-
-def test_the_overview_has_one_line_for_each_of_the_other_pages():
+def test_the_overview_has_one_line_for_each_check_with_its_marks():
     labels = [link.proto.label for link in start(ex="naive_bayes", m="platt").get("page_link")]
-    lines = [label[2:].partition("**: ")[0] for label in labels if "**: " in label]
-    assert lines == ["Ranking", "Slices", "Reliability", "Decisions"]
+    lines = [label for label in labels if label.startswith("**")]
+    names = [re.match(r"\*\*(.*?)\*\*", line)[1] for line in lines]
+    assert names == ["Slices", "Time", "Bins", "Decisions", "Ranking"]
+    assert all(len(re.findall(r":(?:\w+-badge|small)\[", line)) == 2 for line in lines)
+
+
+@pytest.mark.parametrize("few", ["ten_rows", "five"])
+def test_too_few_rows_offer_no_calibrator(few):
+    five = "outcome,score\n0,0.1\n1,0.2\n0,0.3\n1,0.8\n1,0.9\n"
+    app = start("Overview", five) if few == "five" else start(ex=few)
+    (said,) = answers(app)
+    assert "Not enough data" in said
+    assert not [each for each in app.button if each.label == use_calibrator.GET_CODE]
+    assert not copied(app, "calibrators")
 
 
 def test_the_table_of_calibrators_has_all_of_them():

@@ -16,6 +16,7 @@ import calib
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs, decide
 from calib.analysis.judge import judge_rows
+from calib.analysis.summary import Parts
 from calib.calibrators import CALIBRATORS
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
@@ -25,6 +26,7 @@ from calib.text import number, percent
 from calib.ui.session import identity
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
 from calib.ui.session.session import SESSION
+from calib.words.overview import counts, headline
 from calib.words.verdicts import HEADINGS
 from tests.pages.harness import (
     address,
@@ -67,7 +69,10 @@ class Shown:
 def overview(shown: Shown) -> None:
     after = shown.analysis.methods["platt"]
     (answer,) = answers(shown.app)
-    assert shown.analysis.verdict.finding in answer
+    assert headline(shown.analysis, Parts()) in answer
+    for one in counts(shown.analysis):
+        bars = f"<b>{one.of(one.now)}</b> predicted now"
+        assert any(bars in text_of(each) for each in shown.app.get("html"))
     assert f"{len(shown.frame):,} rows" in drawings(shown.app)[0]
     (line,) = copied(shown.app, "calibrators")[0].to_dict("records")
     assert float(line["log_loss"]) == pytest.approx(after.metrics["log_loss"].value)

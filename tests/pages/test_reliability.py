@@ -135,7 +135,7 @@ def test_it_opens_with_the_verdicts_of_the_shown_methods_and_the_next_step(texts
     at = shown.index(f"## {answer.sentences(Session(), analysis, SHOWN)}")
     assert shown[at + 1] == f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
     assert "show" not in app.query_params
-    assert app.button(key="use").label == "Get Logistic (on log-odds) as code"
+    assert app.button(key="use").label == "Get the code"
     assert press(app, "use").selectbox(key="use_method").value == "logistic"
 
 

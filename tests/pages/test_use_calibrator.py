@@ -1,4 +1,4 @@
-"""Get this calibrator: the code calibrates the column of the file."""
+"""Get the code: the code calibrates the column of the file."""
 
 import re
 from types import SimpleNamespace

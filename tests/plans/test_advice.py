@@ -21,9 +21,10 @@ from calib.reports.contents.evidence import PLAN
 from calib.reports.verify import verify_report
 from calib.ui.pages.calibrators import page as compare
 from calib.ui.pages.decisions.page import answer
-from calib.ui.pages.overview import time_finding
+from calib.ui.pages.overview import with_reason
 from calib.ui.session import choices, state
 from calib.ui.session.results import decisions, with_plan_of
+from calib.words.checks import of_parts
 from calib.words.decisions import advice
 from calib.words.overview import why_shown
 from tests.pages.harness import dropped, start
@@ -172,6 +173,11 @@ def test_data_without_a_plan_say_why(planned, monkeypatch, texts):
     failing, holding = (Held("day", "month", wrong, 6) for wrong in (3, 0))
     monkeypatch.undo()
     usual = state.Model(rows, analysis)
-    assert "test rows" in time_finding(tested, Parts((failing,), (failing,)))
-    assert "test rows" not in time_finding(tested, Parts((failing,), (holding,)))
-    assert "get no calibrator" not in time_finding(usual, Parts((failing,), (failing,)))
+
+    def about(model, then):
+        parts = Parts((failing,), (then,))
+        return with_reason(model, parts, of_parts(parts, of_time=True)).about
+
+    assert "test rows" in about(tested, failing)
+    assert "test rows" not in about(tested, holding)
+    assert "get no calibrator" not in about(usual, failing)

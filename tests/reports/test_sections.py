@@ -92,7 +92,7 @@ def test_the_answer_comes_first_and_the_settings_last(report, texts):
     first = page.split("<nav")[0]
     assert analysis.verdict.finding in unescape(first)
     assert all(reason in unescape(first) for reason in analysis.recommendation.reasons)
-    assert first.count('<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot"') == 3
+    assert first.count('<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot"') == 2
     titles = [part.title for part in sections(report)]
     assert titles[0] == "Record"
     texts("\n".join(titles[-4:]))

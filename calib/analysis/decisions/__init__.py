@@ -7,7 +7,13 @@ from calib.analysis.decisions.counted import (
     expected_counts,
 )
 from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
-from calib.analysis.decisions.decide import Costs, Decision, DecisionTable, decide
+from calib.analysis.decisions.decide import (
+    Costs,
+    Decision,
+    DecisionTable,
+    decide,
+    decide_before_and_after,
+)
 
 __all__ = [
     "Certificate",
@@ -22,6 +28,7 @@ __all__ = [
     "certify",
     "cost_curves",
     "decide",
+    "decide_before_and_after",
     "expected_by_band",
     "expected_counts",
     "net_benefit",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.intervals import Estimate
 
@@ -201,11 +202,48 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
     (0.1, True)
     """
-    plain = _spent(held_out, "uncalibrated", costs)
+    views = {key: held_out.view(key) for key in held_out.scores}
+    plain = _spent(views["uncalibrated"], held_out.cells["uncalibrated"], costs)
     methods = {
-        key: _decision(held_out, key, costs, plain, confidence_level) for key in held_out.scores
+        key: _decision(
+            rows,
+            held_out.cells[key],
+            costs,
+            plain,
+            confidence_level,
+            _fold_variance(held_out, key, costs),
+        )
+        for key, rows in views.items()
     }
-    base_rate = held_out.cells["uncalibrated"].base_rate
+    return _table(costs, methods, held_out.cells["uncalibrated"].base_rate, confidence_level)
+
+
+def decide_before_and_after(
+    rows: BinaryView, after: FloatArray, costs: Costs, *, confidence_level: float = 0.95
+) -> DecisionTable:
+    """Decide by the scores of some rows, "uncalibrated", and by other scores of them, "after".
+
+    Both are taken as they are: the intervals do not contain how calibrators vary.
+
+    >>> from calib.data.views import BinaryView
+    >>> rows = BinaryView(np.arange(400) % 2 == 0, np.tile([0.4, 0.1], 200), None, None, None)
+    >>> table = decide_before_and_after(rows, 1.5 * rows.score, Costs())
+    >>> table.methods["uncalibrated"].cost.value, table.methods["after"].change.value
+    (0.5, -0.5)
+    """
+    views = {"uncalibrated": rows, "after": replace(rows, score=after)}
+    cells = {key: view.cells() for key, view in views.items()}
+    plain = _spent(rows, cells["uncalibrated"], costs)
+    methods = {
+        key: _decision(view, cells[key], costs, plain, confidence_level)
+        for key, view in views.items()
+    }
+    return _table(costs, methods, cells["uncalibrated"].base_rate, confidence_level)
+
+
+def _table(
+    costs: Costs, methods: Mapping[str, Decision], base_rate: float, confidence_level: float
+) -> DecisionTable:
     treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
     return DecisionTable(costs, methods, treat_all, treat_none, confidence_level)
 
@@ -243,15 +281,18 @@ def _fold_variance(held_out: CrossFitted, key: str, costs: Costs) -> float:
     return held_out.fold_variance(key, spent)
 
 
-def _spent(held_out: CrossFitted, key: str, costs: Costs) -> FloatArray:
-    rows = held_out.view(key)
-    return _row_costs(rows.outcome, _flag(rows.score, *_place(held_out.cells[key], costs)), costs)
+def _spent(rows: BinaryView, cells: ScoreCells, costs: Costs) -> FloatArray:
+    return _row_costs(rows.outcome, _flag(rows.score, *_place(cells, costs)), costs)
 
 
 def _decision(
-    held_out: CrossFitted, key: str, costs: Costs, plain: FloatArray, confidence_level: float
+    rows: BinaryView,
+    cells: ScoreCells,
+    costs: Costs,
+    plain: FloatArray,
+    confidence_level: float,
+    fold_variance: float = 0.0,
 ) -> Decision:
-    rows, cells = held_out.view(key), held_out.cells[key]
     threshold, tie_share = _place(cells, costs)
     flagged = _flag(rows.score, threshold, tie_share)
     spent = _row_costs(rows.outcome, flagged, costs)
@@ -273,7 +314,7 @@ def _decision(
         false_negatives=cells.total_positive - true_positives,
         true_negatives=cells.total_weight - cells.total_positive - false_positives,
         cost=mean(spent),
-        change=mean(spent - plain, _fold_variance(held_out, key, costs)),
+        change=mean(spent - plain, fold_variance),
         net_benefit=mean(benefit),
         hindsight=hindsight,
         hindsight_cost=hindsight_cost,

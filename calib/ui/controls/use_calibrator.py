@@ -1,4 +1,4 @@
-"""Get this calibrator: the calibrator as code or a file, and a person's own scores calibrated."""
+"""Get the code: the calibrator as code or a file, and a person's own scores calibrated."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
+GET_CODE = "Get the code"  # The action has this one name on all pages.
 LANGUAGES = {".sql": "sql", ".py": "python", ".js": "javascript", ".json": "json"}
 MAX_SHOWN_CHARACTERS = 20_000  # Longer files are cut on the page.
 MAX_WHOLE_LINES = 40  # Longer code is shown in a box that scrolls.
@@ -49,30 +50,20 @@ FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_tab
 
 def button(session: Session, model: state.Model, *, leads: bool) -> None:
     """The button of the recommended calibrator. Its colour stands out if it `leads` the page."""
-    if not fitted(model.analysis):
-        return
-    advised = model.analysis.recommendation.method not in ("", "uncalibrated")
-    # If no calibrator is recommended, the button must not advise one.
-    label = f"Get {'this' if advised else 'a'} calibrator (SQL, Python, …)"
-    look: Any = "primary" if advised and leads else "secondary"
-    if st.button(label, key="use", type=look):
+    look: Any = "primary" if leads else "secondary"
+    if st.button(GET_CODE, key="use", type=look):
         _dialog(session, model)
 
 
-def advised_button(
-    session: Session, model: state.Model, *, helps: bool = True, narrow: bool = False
-) -> None:
+def advised_button(session: Session, model: state.Model, *, helps: bool = True) -> None:
     """The button of the recommended calibrator, if there is one, which opens the same dialog.
 
-    Its colour stands out if the calibrator helps with what the page is about. In a `narrow` place
-    it has the short label.
+    Its colour stands out if the calibrator helps with what the page is about.
     """
     method = model.analysis.recommendation.method
     if method not in fitted(model.analysis):
         return
-    result = model.analysis.methods[method]
-    label = f"Get {result.short_label if narrow else result.label} as code"
-    if st.button(label, key="use", type="primary" if helps else "secondary"):
+    if st.button(GET_CODE, key="use", type="primary" if helps else "secondary"):
         show(session, model, method)
 
 
@@ -81,18 +72,17 @@ def row_button(session: Session, model: state.Model, method: str) -> None:
     if method not in fitted(model.analysis):
         return
     about = f"{method_label(method)} as SQL, Python and more"
-    if st.button("Get code", key=f"use_{method}", type="tertiary", help=about):
+    if st.button(GET_CODE, key=f"use_{method}", type="tertiary", help=about):
         show(session, model, method)
 
 
 def plan_button(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
     """The button of a plan for some rows, whose code has its condition."""
-    label = "Get this calibrator (SQL, Python, …)"
-    if st.button(label, key="use_plan", type="primary"):
+    if st.button(GET_CODE, key="use_plan", type="primary"):
         _plan_dialog(session, model, plan, time)
 
 
-@st.dialog("Get a calibrator for some rows", width="large")
+@st.dialog(f"{GET_CODE} for some rows", width="large")
 def _plan_dialog(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
     chosen, since = plan.plan, plan.since.isoformat()
     calibrator = plan.calibrator
@@ -133,7 +123,7 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
     return {key: calibrators[key] for key in analysis.methods if key != "uncalibrated"}
 
 
-@st.dialog("Get a calibrator", width="large")
+@st.dialog(GET_CODE, width="large")
 def _dialog(session: Session, model: state.Model, first: str = "") -> None:
     calibrators = fitted(model.analysis)
     advised, keys = model.analysis.recommendation.method, list(calibrators)

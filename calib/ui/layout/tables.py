@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.analysis.plans import PlanChoice
 from calib.blocks.kinds import Action, Table, Value
 from calib.figures import answer
 
@@ -40,9 +41,11 @@ def table(
     with_buttons(name, name, [list(rows[0]) if rows else [], *(row.values() for row in rows)])
 
 
-def calibrators(analysis: Analysis) -> None:
-    """Every calibrator with its log loss and the change, as Overview and a report show them."""
-    if markup := answer.calibrators_table(analysis):
+def calibrators(
+    analysis: Analysis, plan: PlanChoice | None = None, *, is_open: bool = False
+) -> None:
+    """The calibrators in one line that opens, as Overview and a report show them."""
+    if markup := answer.calibrators(analysis, plan, is_open=is_open):
         rows = rows_of(answer.calibrators_frame(analysis))
         with st.container(key="calibrators"):
             with_buttons("calibrators", "calibrators", rows, markup)

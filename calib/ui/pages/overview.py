@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib import text
-from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis import Analysis
 from calib.analysis.plans import PlanChoice, why_no_plan
 from calib.analysis.ranking import ranking_of
 from calib.analysis.summary import Parts
-from calib.curves.functions import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.summary import summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
@@ -21,12 +21,19 @@ from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
-from calib.ui.session.team_reports import NEW
-from calib.words import overview as wording
-from calib.words.decisions import costs_of, what_costs
+from calib.words import checks
+from calib.words.checks import Check
 from calib.words.measures import undrawn
 
 DROP_PIXELS = 178
+MARKS: Mapping[str, str] = {
+    checks.HOLDS: f":green-badge[{checks.HOLDS}]",
+    checks.FAILS: f":orange-badge[{checks.FAILS}]",
+    checks.OPEN: f":gray-badge[{checks.OPEN}]",
+}
+# Only a person knows this about an uploaded file. If the answer is that the model was trained on
+# the rows, a note on every page says so.
+HELD_OUT = Check("Held out", "Data", "not confirmed yet", checks.OPEN, checks.OPEN)
 COLUMNS = (734, 466)  # The widths of the chart and of what to do at 1,440 pixels.
 
 
@@ -63,30 +70,24 @@ def body(session: Session, model: state.Model) -> None:
     with st.spinner("Checking slices and time"):
         parts = results.parts(session, model, methods)
     with st.container(key="answer"):
-        st.html(answer.section(analysis, is_example=session.upload is None, parts=parts, tag="h1"))
+        place = st.empty()
+    said(session, place, analysis, parts)
     with st.container(key="evidence"):
         left, right = st.columns(COLUMNS, gap="large")
     with left:
         before_and_after(session, analysis, parts.plan)
     with right:
-        if parts.plan is None or parts.plan.calibrator is None:
-            recommendation(session, model)
-        else:
-            planned(session, model, parts.plan)
-        findings(session, model, parts)
+        advice(session, model)
+        others = holds(session, model, parts) if answer.is_answered(analysis) else ()
+        with st.container(key="compared"):
+            tables.calibrators(analysis, model.plan)
+    if others:
+        said(session, place, analysis, replace(parts, others=others))
 
 
-def planned(session: Session, model: state.Model, plan: PlanChoice) -> None:
-    """The plan for some rows, its evidence, and its code."""
-    with st.container(border=True, key="best_fix"):
-        st.html(answer.recommended_plan(plan))
-        reasons = wording.reasons_of_plan(plan, model.analysis.settings.confidence_level)
-        st.caption(text.plain(" ".join(reasons)))
-        with st.container(horizontal=True, vertical_alignment="center", key="steps"):
-            time = state.time_column(session, model.rows)
-            use_calibrator.plan_button(session, model, plan, time)
-            there = session.link() | {NEW: "report"}
-            st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
+def said(session: Session, place: DeltaGenerator, analysis: Analysis, parts: Parts) -> None:
+    is_example = session.upload is None
+    place.html(answer.section(analysis, is_example=is_example, parts=parts, tag="h1"))
 
 
 def before_and_after(session: Session, analysis: Analysis, plan: PlanChoice | None) -> None:
@@ -97,104 +98,54 @@ def before_and_after(session: Session, analysis: Analysis, plan: PlanChoice | No
     charts.drawing(markup, "summary", charts.kept(summary_chart, analysis, plan))
 
 
-def recommendation(session: Session, model: state.Model) -> None:
-    analysis = model.analysis
-    with st.container(border=True, key="best_fix"):
-        st.html(answer.recommended(analysis))
-        st.markdown(wording.in_plain_words(analysis))
-        evidence = text.plain(" ".join(wording.evidence(analysis)))
-        st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
-        tables.calibrators(analysis)
+def advice(session: Session, model: state.Model) -> None:
+    """What to do, what it changes, and its code."""
+    analysis, plan = model.analysis, model.plan
+    with st.container(key="best_fix"):
+        st.html(answer.advice(analysis, plan))
         with st.container(horizontal=True, vertical_alignment="center", key="steps"):
-            link = session.link()
-            use_calibrator.button(session, model, leads=not is_first_visit(session))
-            there = link | {NEW: "report"}
-            st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
+            if plan is not None and plan.calibrator is not None:
+                time = state.time_column(session, model.rows)
+                use_calibrator.plan_button(session, model, plan, time)
+            elif analysis.advised is not None:
+                use_calibrator.button(session, model, leads=not is_first_visit(session))
+            st.html(answer.small_print(analysis, plan))
 
 
-def findings(session: Session, model: state.Model, parts: Parts) -> None:
-    """How well the scores rank the rows, and one finding of some pages, with links to them.
+def holds(session: Session, model: state.Model, parts: Parts) -> tuple[str, ...]:
+    """Whether the answer holds, each line with a link; returns what else fails afterwards.
 
-    Each is drawn once it is computed, below the answer that is already seen.
+    Each line is drawn once it is computed, below the answer that is already seen.
     """
-    analysis = model.analysis
-    lines: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("Ranking", "Decisions", partial(ranking_finding, analysis)),
-        ("Slices", "Slices", partial(parts_finding, parts, of_time=False)),
-        ("Time", "Slices", partial(time_finding, model, parts)),
-        ("Reliability", "Reliability", partial(bins_finding, session, analysis)),
-        ("Decisions", "Decisions", partial(costs_finding, session, analysis)),
-        ("Data", "Data", partial(held_out_finding, session)),
-    )
     with st.container(key="findings"):
-        for name, page, finding in lines:
-            if sentence := finding():
-                label = f"**{name}**: {text.plain(sentence)}"
-                st.page_link(PAGES[page], label=label, query_params=session.link())
+        st.html(answer.holds_head())
+        line(session, checks.of_parts(parts, of_time=False))
+        line(session, with_reason(model, parts, checks.of_parts(parts, of_time=True)))
+        analysis = model.analysis
+        is_drawn = not undrawn(analysis.uncalibrated.reliability)
+        bins = checks.of_bins(results.sensitivities(session, model) if is_drawn else ())
+        line(session, bins)
+        decisions = checks.of_decisions(*results.decisions_after(session, model))
+        line(session, decisions)
+        about = ranking_of(analysis, analysis.held_out.cells["uncalibrated"]).sentence
+        line(session, checks.of_ranking(analysis, parts, about))
+        if session.upload is not None and session.unseen == "unknown":
+            line(session, HELD_OUT)
+        st.caption(checks.LEGEND)
+    return checks.failing([bins, decisions])
 
 
-def ranking_finding(analysis: LiveAnalysis) -> str:
-    """How well the scores separate right from wrong, because calibration does not show it."""
-    return ranking_of(analysis, analysis.held_out.cells["uncalibrated"]).sentence
+def line(session: Session, check: Check) -> None:
+    now, after = (MARKS.get(mark, f":small[{mark}]") for mark in (check.now, check.after))
+    label = f"**{check.name}** {text.plain(check.words)} {now} {after}"
+    there = PAGES[check.page]
+    st.page_link(there, label=label, help=check.about or None, query_params=session.link())
 
 
-def parts_finding(parts: Parts, *, of_time: bool) -> str:
-    """In how many slices, or periods, the scores are miscalibrated, before and after."""
-    chosen = [i for i, held in enumerate(parts.before) if (held.unit != "slice") == of_time]
-    if not chosen:
-        return ""
-    before = wording.wrong_parts([parts.before[i] for i in chosen])
-    since = f" since {text.day_words(parts.plan.since)}" if parts.plan else ""
-    if not parts.after:
-        return f"{before}{since}"
-    counts = text.joined([f"{parts.after[i].wrong:,}" for i in chosen])
-    return f"{before}{since}; after calibration {counts}"
-
-
-def time_finding(model: state.Model, parts: Parts) -> str:
+def with_reason(model: state.Model, parts: Parts, check: Check) -> Check:
     """The periods, and why there is no plan although periods fail after what is recommended."""
-    said, failing = parts_finding(parts, of_time=True), [held.unit for held in parts.failing]
     reason = why_no_plan(model.rows, model.analysis)
-    if not reason or set(failing) <= {"slice"}:
-        return said
-    return f"{said}. Data with {reason} get no calibrator of the rows since a change"
-
-
-def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """Whether the number of bins matters."""
-    if undrawn(analysis.uncalibrated.reliability):
-        return ""
-    by_bins = results.sensitivity(session, analysis, "uncalibrated")
-    if by_bins.flips:
-        share = text.percent(by_bins.share, 0)
-        return f"with {share} of the numbers of bins, the ECE finds miscalibration"
-    return f"same conclusion with {MIN_BINS} to {MAX_BINS} bins"
-
-
-def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """The expected cost before and after what is recommended, at the costs of Decisions.
-
-    That page decides by calibrators of all rows, so there is no finding about a plan for some.
-    """
-    decided, result = results.decisions(session, analysis), analysis.advised
-    if result is None:
-        return ""
-    after = decided.methods[result.key]
-    changed = " → ".join(costs_of(decided, ("uncalibrated", result.key)))
-    per = f"{what_costs(decided.costs)} per {text.count(decided.reference_rows)} rows"
-    significance = "not significant"
-    if after.change.high < 0.0:
-        significance = "significantly better"
-    elif after.change.low > 0.0:
-        significance = "significantly worse"
-    return f"{changed} {per}, {significance}"
-
-
-def held_out_finding(session: Session) -> str:
-    """Ask what only a person knows about an uploaded file.
-
-    If the answer is that the model was trained on the rows, a note on every page says so.
-    """
-    if session.upload is None or session.unseen != "unknown":
-        return ""
-    return "not confirmed that the model was not trained on these rows"
+    if not reason or {held.unit for held in parts.failing} <= {"slice"}:
+        return check
+    why = f"Data with {reason} get no calibrator of the rows since a change."
+    return replace(check, about=f"{check.about} {why}".strip())

@@ -16,6 +16,7 @@ from calib.analysis.decisions import (
     ErrorLimit,
     certify,
     decide,
+    decide_before_and_after,
 )
 from calib.analysis.decisions.certificate import Sides
 from calib.analysis.periods import (
@@ -63,7 +64,7 @@ from calib.data.views import BinaryView, parse_view
 from calib.metrics import VariationalEstimate
 from calib.metrics.by_class import Classwise
 from calib.metrics.variational import variational_estimates
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.ui.session.choices import (
     CAPACITY,
     CERTAINTY,
@@ -79,6 +80,7 @@ from calib.ui.session.memo import KeyedCall, WithProgress
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
 from calib.ui.session.workers import in_other_process
+from calib.uncertainty.replicates import replicate, resample_rows
 
 # The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
@@ -318,6 +320,24 @@ def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
     return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
 
 
+def decisions_after(session: Session, model: Model) -> tuple[DecisionTable | None, str]:
+    """Decisions before and after what is recommended, and its key; None if nothing is."""
+    plan, analysis = model.plan, model.analysis
+    if plan is not None and plan.calibrator is not None:
+        chosen, at = costs(session.chosen), session.settings.confidence_level
+        return session.memo.heavy(_decided_since, analysis.held_out, plan, chosen, at), "after"
+    if analysis.advised is None:
+        return None, ""
+    return decisions(session, analysis), analysis.advised.key
+
+
+def _decided_since(
+    held_out: CrossFitted, plan: PlanChoice, chosen: Costs, at: float
+) -> DecisionTable:
+    rows, after = held_out.given_rows.rows(plan.inside), plan.scores[plan.inside]
+    return decide_before_and_after(rows, after, chosen, confidence_level=at)
+
+
 def error_limit(session: Session, model: Model) -> ErrorLimit:
     """What is certified. Without a choice the data decide which sides."""
     # A confidence says that an answer is right; a low one does not say that it is wrong.
@@ -428,6 +448,30 @@ def rate_curves(
         else session.memo.heavy(corp_curve, cells, random_state=settings.seed, **chosen)
         for kind in kinds
     )
+
+
+def sensitivities(session: Session, model: Model) -> tuple[Sensitivity, ...]:
+    """The sensitivity to the bins before and after what is recommended."""
+    plan, analysis = model.plan, model.analysis
+    if plan is not None and plan.calibrator is not None:
+        at = session.settings.confidence_level
+        return session.memo.heavy(_sensitivities_since, analysis.held_out, plan, at)
+    keys = ["uncalibrated", *([] if analysis.advised is None else [analysis.advised.key])]
+    return tuple(sensitivity(session, analysis, key) for key in keys)
+
+
+def _sensitivities_since(
+    held_out: CrossFitted, plan: PlanChoice, at: float
+) -> tuple[Sensitivity, ...]:
+    rows = held_out.given_rows.rows(plan.inside)
+
+    def of(score: FloatArray) -> Sensitivity:
+        view = replace(rows, score=score)
+        cells = view.cells()
+        drawn = replicate(resample_rows(view, cells), score)
+        return ece_sensitivity(cells, drawn, confidence_level=at)
+
+    return of(rows.score), of(plan.scores[plan.inside])
 
 
 def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:

@@ -60,7 +60,7 @@ def page() -> None:
         shown = widgets.after_control(session, model.analysis)
         # A button that stands out would advise to calibrate for decisions that stay the same.
         helps = changes_decisions(results.decisions(session, model.analysis), shown)
-        use_calibrator.advised_button(session, model, helps=helps, narrow=True)
+        use_calibrator.advised_button(session, model, helps=helps)
     body(session, place, costs, shown, model)
     notes.below(session, model)
 

@@ -22,13 +22,13 @@ from calib.ui.session.named_sources import names_in
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
-from calib.words import overview
 
 BACK = ":material/arrow_back:"
 BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
     "details."
 )
+ANSWER_COLUMNS = (734, 466)
 EDITS = "A saved report does not change: editing saves a new one."
 log = logging.getLogger(__name__)
 
@@ -128,18 +128,17 @@ def _show_answer(shown: Answer) -> None:
         st.caption(JUDGED_SCORES)
     st.html(answer.section(analysis, is_example=shown.is_example, parts=shown.parts))
     with st.container(key="evidence"):
-        left, right = st.columns([2, 3], gap="large")
+        left, right = st.columns(ANSWER_COLUMNS, gap="large")
     with left:
         if shown.undrawn:
             st.info(shown.undrawn)
         else:
             charts.drawing(answer.summaries(analysis), "summary", shown.chart)
     with right:
-        st.html(answer.recommended(analysis))
-        if plainly := overview.in_plain_words(analysis):
-            st.markdown(plain(plainly))
-        st.caption(plain(shown.reasons))
-        tables.calibrators(analysis)
+        st.html(f"{answer.advice(analysis)}{answer.small_print(analysis, finding=True)}")
+        if shown.checks:
+            st.html(answer.holds(shown.checks))
+        tables.calibrators(analysis, is_open=True)
         st.caption(plain(shown.caveat))
 
 
