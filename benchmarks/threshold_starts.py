@@ -2,7 +2,7 @@
 
     python -m benchmarks threshold_starts
 
-Prints the second table of docs/thresholds.md. Four populations of calibrated confidences, four
+Prints the last table of benchmarks/thresholds.md. Four populations of calibrated confidences, four
 limits of the error rate and six numbers of rows are 96 cells. Two populations more show whether the
 promise is kept where scores are overconfident, and where rows have clusters.
 """
