@@ -222,6 +222,14 @@ def langsmith(run="r1"):
     ]
 
 
+LOGS = {
+    "jev-eval": jev_eval(),
+    "judge-audit": [{"idx": -1, "dataset": {"ground_truth": {}}}, *judge_audit()],
+    "Langfuse": langfuse(),
+    "LangSmith": langsmith(),
+}
+
+
 def requested(response, questions=None, state="My invoice is wrong", **more):
     """A request and its response."""
     request = {"model": "jev-latest", "state": state, "questions": questions or QUESTIONS}

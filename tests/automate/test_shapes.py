@@ -6,7 +6,7 @@ import pytest
 import calib
 from calib.features.automate.answers import digest_of
 from tests.automate import shapes
-from tests.automate.shapes import LABELS, QUESTIONS, requested, shape_a, written
+from tests.automate.shapes import LABELS, LOGS, QUESTIONS, requested, shape_a, written
 
 RESPONSES = {
     "TypeSafe": shapes.shape_a(),
@@ -21,12 +21,6 @@ VERSIONS = dict.fromkeys(RESPONSES, "jev-1.13.0") | {
     "OpenAI": "gpt-6-luna",
     "Google": "",
     "Vercel": "",
-}
-LOGS = {
-    "jev-eval": shapes.jev_eval(),
-    "judge-audit": [{"idx": -1, "dataset": {"ground_truth": {}}}, *shapes.judge_audit()],
-    "Langfuse": shapes.langfuse(),
-    "LangSmith": shapes.langsmith(),
 }
 
 

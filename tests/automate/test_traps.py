@@ -1,5 +1,7 @@
 """What a reader of decision models can get wrong, one test each."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import calib
 from calib.features.automate.answers import FAILURES
 from tests.automate.shapes import (
     LABELS,
+    LEGEND,
+    LOGS,
     QUESTIONS,
     requested,
     shape_a,
@@ -15,6 +19,7 @@ from tests.automate.shapes import (
     vercel,
     written,
 )
+from tests.rare import common_first
 
 
 def read(folder, *lines):
@@ -236,6 +241,68 @@ def test_11_numbers_that_are_no_probabilities_are_not_clipped(value, tmp_path, t
         assert (counts["asked"], counts["answered"], counts["unusable"]) == (2, 1, 1)
     assert made["urgent"].scores.tolist() == [0.91]
     texts(made.details["team"].notes[0].sentence, "each value")
+
+
+def test_an_option_without_a_probability_has_the_probability_0(tmp_path):
+    """An option that only the question names, or a level that only the legend has."""
+    answers = {
+        "team": {
+            "type": "choice",
+            "choice": "tech",
+            "probabilities": {"tech": 0.9, "billing": 0.1},
+        },
+        "anger": {"type": "score", "legend": LEGEND, "probabilities": {"0": 0.3, "2": 0.7}},
+    }
+    labels = {"team": "sales", "anger": "cross"}
+    made = read(tmp_path, requested({"model": "m-1", "answers": answers}, labels=labels))
+    assert made["team"].class_names == ("billing", "tech", "sales")
+    np.testing.assert_array_equal(made["team"].scores, [[0.1, 0.9, 0.0]])
+    np.testing.assert_array_equal(made["anger"].scores, [[0.3, 0.0, 0.7]])
+    assert (made["team"].outcome.tolist(), made["anger"].outcome.tolist()) == ([2], [1])
+
+
+def test_options_that_differ_from_record_to_record_are_refused(tmp_path, texts):
+    lines = [choice({f"{n} {k}": 0.01 for k in range(100)}) for n in range(11)]
+    with texts.raises(calib.InputError) as caught:
+        read(tmp_path, *lines)
+    assert caught.value.problems[0].code == "too-many-options"
+
+
+@pytest.mark.parametrize("label", [{"true": 10**12}, {"true": 0.6}, [{"x": 1}]])
+def test_a_label_of_an_unknown_shape_is_said(label, tmp_path):
+    made = read(tmp_path, {**shape_a(), "labels": {"urgent": label}})
+    assert codes(made.details["urgent"].notes) == ["unknown-labels"]
+
+
+ODD = (None, True, -1, 0.5, float("nan"), "", "x", [], [[]], {}, {"": {}}, [{"type": []}], 10**30)
+
+
+def changed(value, rng):
+    """The value with one part, drawn at random, in another shape."""
+    if not isinstance(value, dict | list) or not value or rng.random() < 0.2:
+        return ODD[rng.integers(len(ODD))]
+    keys = [*value] if isinstance(value, dict) else [*range(len(value))]
+    key = keys[rng.integers(len(keys))]
+    other = value.copy()
+    other[key] = changed(value[key], rng)
+    return other
+
+
+@pytest.mark.parametrize("seed", common_first(range(10), (0,)))
+@pytest.mark.parametrize("log", [*LOGS, "requests"])
+def test_changed_logs_are_read_or_refused_in_words(log, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    whole = LOGS.get(log, [requested(one, labels=LABELS) for one in (shape_a(), shape_b())])
+    n_read = 0
+    for _ in range(30):
+        lines = [changed(line, rng) if rng.random() < 0.5 else line for line in whole]
+        with suppress(calib.InputError):
+            made = read(tmp_path, *(one for one in lines if isinstance(one, dict)), shape_a())
+            n_read += 1
+            for one in made.details.values():
+                parts = (*FAILURES, "answered", "unusable")
+                assert one.counts["asked"] == sum(one.counts[part] for part in parts)
+    assert n_read > 15
 
 
 def test_labels_that_are_no_option_are_said(tmp_path, texts):

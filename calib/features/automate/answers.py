@@ -117,7 +117,8 @@ def answer_of(answer: Any) -> Answer:
     if kind == "score":
         return Answer(kind, options, values, None, confidence, labels or _levels(answer))
     decided = answer.get("choice")
-    return Answer(kind, options, values, decided if _is_option(decided) else None, confidence)
+    decided = decided if isinstance(decided, str | bool) else None
+    return Answer(kind, options, values, decided, confidence)
 
 
 # An answer with one of these is none that failed.
@@ -149,10 +150,6 @@ def _distribution(
     return options, tuple(part.get("probability") for part in parts), labels
 
 
-def _is_option(value: Any) -> bool:
-    return isinstance(value, str | bool)
-
-
 def _levels(answer: Mapping[str, Any]) -> tuple[str, ...]:
     """The texts of levels, of a legend that is an object by number, or a list."""
     legend = answer.get("legend")
@@ -161,11 +158,14 @@ def _levels(answer: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, as_list(legend)))
 
 
-def levels_of(question: Mapping[str, Any]) -> tuple[str, ...]:
-    """The levels of a question of the type score, if its criteria are texts."""
-    criteria = question.get("criteria")
-    texts = as_list(criteria) if question.get("type") == "score" else []
-    return tuple(texts) if all(isinstance(text, str) for text in texts) else ()
+def options_of(question: Mapping[str, Any]) -> tuple[str | bool, ...]:
+    """The options of a question, or its levels, the lowest first; empty if they are not names."""
+    stated = question.get("criteria", question.get("options"))
+    if isinstance(stated, dict):
+        return tuple(stated) if question.get("type") == "choice" else ()
+    values = [one.get("value") if isinstance(one, dict) else one for one in as_list(stated)]
+    options = tuple(value for value in values if isinstance(value, str | bool))
+    return options if len(options) == len(values) else ()
 
 
 def asked_names(questions: Any) -> list[tuple[str, dict[str, Any]]]:

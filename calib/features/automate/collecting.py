@@ -24,6 +24,8 @@ EXACT_SUM_TOLERANCE = 1e-6
 TIE_TOLERANCE = 0.005  # Half a step of two decimals.
 WORDS = {"true": 1, "yes": 1, "1": 1, "1.0": 1, "false": 0, "no": 0, "0": 0, "0.0": 0}
 MAX_SLICE_VALUES = 50
+MAX_OPTIONS = 1_000  # Vendors allow 255.
+MAX_ANNOTATORS = 1_000  # A larger number beside a label does not count annotators.
 
 
 @dataclass(slots=True)
@@ -174,7 +176,8 @@ def _question(group: _Answers, log: Log, labels: Mapping[int, Any], name: str) -
     without = len(group.answers) - len(kept)
     if without:
         notes.append(warning("without-probabilities", n=without))
-    levels = next((a.levels for a in group.answers if a.levels), group.wording.levels)
+    of_question = tuple(map(str, group.wording.options))
+    levels = next((answer.levels for answer in group.answers if answer.levels), of_question)
     rows = _labelled(group, kept[usable], labels, options, levels, notes)
     counts: Counter[str] = Counter({why: group.failures[why] for why in FAILURES})
     counts["answered"] = int(usable.sum())
@@ -205,7 +208,7 @@ def _question(group: _Answers, log: Log, labels: Mapping[int, Any], name: str) -
             )
     return Question(
         group.name,
-        group.kind or "yes/no",
+        group.kind,
         group.wording.digest,
         group.model,
         group.version,
@@ -230,9 +233,11 @@ def _notes_about_model(group: _Answers) -> list[Problem]:
 def _numbers(values: Sequence[Any]) -> FloatArray:
     """Numbers, with NaN for what is none."""
     try:
-        return np.array(values, dtype=np.float64)
+        numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        return np.array([_number(value) for value in values])
+        numbers = np.zeros(0)
+    # A list in place of a number makes another shape.
+    return numbers if numbers.shape == (len(values),) else np.array([_number(v) for v in values])
 
 
 def _number(value: Any) -> float:
@@ -247,15 +252,14 @@ def _matrix(
 ) -> tuple[tuple[Hashable, ...], FloatArray, IntArray, BoolArray]:
     """Options, probabilities by option, the decided option, and which answers are usable."""
     answers = [group.answers[row] for row in kept]
+    if not answers:
+        return (), np.zeros((0, 1)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
     if group.kind == "yes/no":
         p = _numbers([answer.probabilities[0] for answer in answers])
         usable = (p >= 0.0) & (p <= 1.0)
         _note_unusable(usable, notes)
         return (NO, YES), np.column_stack([1.0 - p, p]), (p >= 0.5).astype(np.int64), usable
-    sets = dict.fromkeys(answer.options for answer in answers)
-    options = tuple(dict.fromkeys(option for one in sets for option in one))
-    if group.kind == "score":
-        options = tuple(sorted(options, key=_level_number))
+    options = _options(group, answers)
     place = {option: column for column, option in enumerate(options)}
     matrix = np.zeros((len(answers), len(options)))
     rows_of: dict[tuple[Hashable, ...], list[int]] = {}
@@ -288,9 +292,29 @@ def _matrix(
     return options, matrix, decided, usable
 
 
-def _level_number(option: Hashable) -> tuple[int, str]:
+def _options(group: _Answers, answers: Sequence[Answer]) -> tuple[Hashable, ...]:
+    """All options, also those that only the question names; of a score, the numbers of levels.
+
+    Raises InputError if there are too many, as if each answer had its own.
+    """
+    sets = dict.fromkeys(answer.options for answer in answers)
+    stated = tuple(dict.fromkeys(option for one in sets for option in one))
+    if group.kind == "choice":
+        # Without any answer in common with the question, its options are not these.
+        of_question = group.wording.options if {*stated} & {*group.wording.options} else ()
+        stated = tuple(dict.fromkeys((*of_question, *stated)))
+    elif all(_is_level(option) for option in stated):
+        levels = max((len(answer.levels) for answer in answers), default=0)
+        n_levels = max([levels, *(int(str(option)) + 1 for option in stated)])
+        stated = tuple(map(str, range(n_levels)))
+    if len(stated) > MAX_OPTIONS:
+        raise refuse("too-many-options", question=group.name, n=len(stated), most=MAX_OPTIONS)
+    return stated
+
+
+def _is_level(option: Hashable) -> bool:
     text = str(option)
-    return (int(text), "") if text.isdecimal() else (10**9, text)
+    return text.isascii() and text.isdecimal() and len(text) < 4
 
 
 def _note_unusable(usable: BoolArray, notes: list[Problem]) -> None:
@@ -360,14 +384,12 @@ UNKNOWN, OTHER = -1, -2
 def _annotations(value: Any) -> list[Any]:
     """The labels of one answer: one, or one per annotator, as a list or as counts by label."""
     if isinstance(value, dict):
-        return [
-            label
-            for label, n in value.items()
-            if isinstance(n, int) and not isinstance(n, bool)
-            for _ in range(n)
-        ]
+        counts = value.values()
+        if all(type(n) is int and 0 <= n <= MAX_ANNOTATORS for n in counts):
+            return [label for label, n in value.items() for _ in range(n)]
+        return [str(value)]
     if isinstance(value, list):
-        return [one for one in value if isinstance(one, str | bool | int | float)]
+        return [one if isinstance(one, str | bool | int | float) else str(one) for one in value]
     return [] if value is None or value == "" else [value]
 
 

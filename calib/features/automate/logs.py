@@ -19,8 +19,8 @@ from calib.features.automate.answers import (
     answer_of,
     asked_names,
     digest_of,
-    levels_of,
     named_answers,
+    options_of,
 )
 from calib.loading.logs.rows import as_list, as_object, name_of, text_of
 
@@ -35,7 +35,7 @@ class Wording(NamedTuple):
 
     digest: str = ""
     kind: Kind | None = None
-    levels: tuple[str, ...] = ()
+    options: tuple[str | bool, ...] = ()
 
 
 class Asked(NamedTuple):
@@ -104,7 +104,7 @@ class Log:
 
     def wordings(self, questions: Any) -> dict[str, Wording]:
         """The wordings of the questions of a request. Most requests ask the same."""
-        if questions is None:
+        if not isinstance(questions, dict | list):
             return {}
         # Answers in a list are named by the order of the questions.
         if questions != self._questions or [*questions] != [*self._questions]:
@@ -120,15 +120,13 @@ def wording_of(question: Mapping[str, Any], digest: str = "") -> Wording:
     if not question:
         return Wording(digest)
     kind = KINDS.get(str(question.get("type")))
-    return Wording(digest or digest_of(question), kind, levels_of(question))
+    return Wording(digest or digest_of(question), kind, options_of(question))
 
 
-def read(lines: Iterable[dict[str, Any]]) -> Log:
-    """Read the objects of one or several files."""
-    log = Log()
+def read(log: Log, lines: Iterable[dict[str, Any]]) -> None:
+    """Read the objects of a file into a log."""
     for line in _unwrapped(lines):
         _reader_of(line)(log, line)
-    return log
 
 
 def _unwrapped(lines: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
@@ -262,7 +260,8 @@ def _wire(log: Log, line: dict[str, Any]) -> None:
     stated = (one.get(key) for key in ID_KEYS for one in (line, request, response))
     ids = tuple(dict.fromkeys((*_texts(*stated), *_texts(state))))
     labels = _labels(line)
-    failure = None if "answers" in response else _failure(envelope, response)
+    answers = response.get("answers")
+    failure = _failure(envelope, response) if answers is None else None
     if "answers" not in response and failure is None:
         log.labels_apart += [Label(name, value, ids) for name, value in labels]
         log.unread += not labels and "dataset" not in line
@@ -279,8 +278,8 @@ def _wire(log: Log, line: dict[str, Any]) -> None:
     unanswered = dict.fromkeys([*wordings, *of_labels], FAILED[failure or "missing"])
     if failure and not unanswered:
         log.failed.append((record, failure))
-    answers = dict(named_answers(response.get("answers"), [*wordings]))
-    for name, answer in (unanswered | answers).items():
+    answered = dict(named_answers(answers, [*wordings]))
+    for name, answer in (unanswered | answered).items():
         log.asked.append(Asked(record, name, answer, wordings.get(name, Wording()), model, version))
 
 

@@ -24,7 +24,8 @@ class Question(Locked):
     ----------
     name : str
         As the log names it.
-    kind : {"yes/no", "choice", "score"}
+    kind : {"yes/no", "choice", "score"} or None
+        None if the question was never answered, and the log does not contain its wording.
     wording : str
         Digest of the question, or "" if the log does not contain its wording.
     model, version : str
@@ -50,7 +51,7 @@ class Question(Locked):
     """
 
     name: str
-    kind: Kind
+    kind: Kind | None
     wording: str
     model: str
     version: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,14 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from calib.data.file_options import FileFormat
-from calib.features.automate.answers import Answer
+from calib.features.automate.answers import YES, Answer
 from calib.features.automate.collecting import collect
 from calib.features.automate.logs import ID_KEYS, LABEL_KEYS, Asked, Label, Log, read
 from calib.features.automate.questions import Questions
 from calib.loading.logs.rows import JSON_START, name_of, records
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import refuse
+from calib.loading.problems import InputError, refuse
 from calib.loading.reading.archives import unpack
 from calib.loading.reading.reader import DEFAULT_BUDGET, stem
 from calib.loading.reading.reader import read as read_table
@@ -70,13 +68,17 @@ def decisions_log(path: File | Sequence[File], labels: File | None = None) -> Qu
     >>> questions["urgent"].scores, questions.details["urgent"].version
     (array([0.91]), 'jev-1.13.0')
     """
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    first = Path(paths[0])
-    table = _table_log(paths) if len(paths) == 1 else None
-    log = table or read(line for one in paths for line in _lines(Path(one)))
+    paths = [Path(one) for one in ([path] if isinstance(path, str | Path) else path)]
+    log = Log()
+    for one in paths:
+        content = _content(one)
+        if JSON_START.match(content):
+            read(log, _lines(content))
+        else:
+            _read_table(log, read_table(one).frame)
     if labels is not None:
         log.labels_apart += _labels_of(Path(labels))
-    return collect(log, stem(first.name))
+    return collect(log, stem(paths[0].name))
 
 
 def _content(path: Path) -> bytes:
@@ -90,36 +92,30 @@ def _content(path: Path) -> bytes:
     return unpack(data, DEFAULT_BUDGET)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    content = _content(path)
-    if not JSON_START.match(content):
-        raise refuse("no-decisions.file", file=path.name)
+def _lines(content: bytes) -> Iterator[dict[str, Any]]:
     try:
         yield from records(content)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except RecursionError:
+        raise refuse("too-deep") from None
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise refuse("damaged.json") from None
 
 
-def _table_log(paths: Sequence[File]) -> Log | None:
-    """The log of a table with a probability per row, or None if the file is JSON."""
-    path = Path(paths[0])
-    if JSON_START.match(_content(path)):
-        return None
-    frame = read_table(path, given=FileFormat()).frame
+def _read_table(log: Log, frame: pd.DataFrame) -> None:
+    """Read a table with a probability per row into a log."""
     roles = _roles(frame)
     if "score" not in roles:
         raise refuse("no-decisions.columns", columns=[*frame.columns])
-    log = Log()
     for row in frame.to_dict("records"):
         ids = _ids(row, roles)
         record = log.record_of(f"id {ids[0]}", ids) if ids else log.add(())
-        name = name_of(row[roles["question"]]) if "question" in roles else roles["score"]
-        value = row[roles["score"]]
-        answer = Answer("yes/no", ("true",), (value,), type="noul")
+        name = _cell(row, roles, "question") or roles["score"]
+        answer = Answer("yes/no", (YES,), (row[roles["score"]],))
         log.asked.append(Asked(record, name, answer, version=_cell(row, roles, "model")))
         if "label" in roles:
             log.label(record, name, _plain(row[roles["label"]]))
-    return log
 
 
 def _roles(frame: pd.DataFrame) -> dict[str, str]:
@@ -159,9 +155,10 @@ def _plain(value: Any) -> Any:
 
 def _labels_of(path: Path) -> list[Label]:
     """The labels of a second file, by the ids of their records."""
-    if JSON_START.match(_content(path)):
-        return _labels_apart(path)
-    frame = read_table(path, given=FileFormat()).frame
+    content = _content(path)
+    if JSON_START.match(content):
+        return _labels_apart(content, path.name)
+    frame = read_table(path).frame
     roles = _roles(frame)
     if "id" not in roles:
         raise refuse("labels-without-id", columns=[*frame.columns], ids=[*ID_KEYS])
@@ -176,8 +173,9 @@ def _labels_of(path: Path) -> list[Label]:
     ]
 
 
-def _labels_apart(path: Path) -> list[Label]:
-    log = read(_lines(path))
+def _labels_apart(content: bytes, file: str) -> list[Label]:
+    log = Log()
+    read(log, _lines(content))
     beside = [
         Label(name, value, log.ids[record])
         for name, of_name in log.labels.items()
@@ -185,7 +183,7 @@ def _labels_apart(path: Path) -> list[Label]:
     ]
     labels = [*log.labels_apart, *beside]
     if not labels:
-        raise refuse("no-labels.log", file=path.name)
+        raise refuse("no-labels.log", file=file)
     if not any(label.ids for label in labels):
         raise refuse("labels-without-id", columns=[], ids=[*ID_KEYS])
     return labels
