@@ -140,9 +140,11 @@ def test_an_outcome_of_jev_trust_belongs_to_the_last_call_before_it(tmp_path):
         {**call, "rid": "1", "qid": "q"},
         {**call, "rid": "2", "qid": "q", "stated_confidence": 0.7},
         {"kind": "outcome", "qid": "q", "truth": "no", "correct": False, "p_true": 0.3},
-        {**call, "rid": "3", "qid": "q"},
+        {**call, "rid": "3", "qid": "q", "domain": "other"},
     ]
-    refund = calib.decisions_log(written(tmp_path, lines)).details["refund"]
+    questions = calib.decisions_log(written(tmp_path, lines))
+    refund = questions.details["refund"]
+    assert questions.details["other"].counts["labelled"] == 0
     assert refund.decisions.scores.tolist() == [0.7]
     assert refund.decisions.outcome.tolist() == [0]
     assert (refund.scale, refund.predictions) == ("confidence", None)

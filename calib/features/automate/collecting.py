@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.predictions import Predictions
-from calib.features.automate.answers import FAILURES, NO, YES, Answer, Failure, Kind
-from calib.features.automate.logs import Asked, Log, Wording
+from calib.features.automate.answers import FAILURES, NO, YES, Answer, Kind
+from calib.features.automate.logs import Answers, Label, Log, Unanswered
 from calib.features.automate.questions import COUNTS, Question, Questions, Scale
 from calib.loading.problems import Problem, note, refuse, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
@@ -28,28 +28,14 @@ MAX_OPTIONS = 1_000  # Vendors allow 255.
 MAX_ANNOTATORS = 1_000  # A larger number beside a label does not count annotators.
 
 
-@dataclass(slots=True)
-class _Answers:
-    """The answers to one question in one wording, of one version."""
-
-    name: str
-    kind: Kind | None
-    wording: Wording
-    model: str
-    version: str
-    records: list[int] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    failures: Counter[Failure] = field(default_factory=Counter)
-
-
 def collect(log: Log, name: str) -> Questions:
     """The questions of a log, whose predictions have this name.
 
     Raises InputError if the log has no answers, or if no label fits a record.
     """
-    if not log.asked:
+    if not (log.answers or log.unanswered):
         raise refuse("no-details" if log.without_details else "no-decisions", n=len(log.ids))
-    groups, skipped = _grouped(log)
+    groups = _with_failures(log)
     names = _keys(groups)
     labels = _labels_by_record(log, {group.name for group in groups})
     details = {
@@ -59,55 +45,40 @@ def collect(log: Log, name: str) -> Questions:
     notes = [note("lines-without-answers", n=log.unread)] if log.unread else []
     if log.without_details:
         notes.append(warning("some-without-details", n=log.without_details))
-    return Questions(details, len(log.ids), dict(skipped), tuple(notes))
+    types = (one.type for one in log.unanswered if one.failure == "skipped")
+    return Questions(details, len(log.ids), dict(Counter(types)), tuple(notes))
 
 
-def _grouped(log: Log) -> tuple[list[_Answers], Counter[str]]:
-    """The answers by question, wording, version and kind, with the failures of each."""
-    groups: dict[tuple[Hashable, ...], _Answers] = {}
-    failed: list[Asked] = []
-    for asked in log.asked:
-        answer = asked.answer
-        if answer.failure is not None:
-            failed.append(asked)
-            continue
-        key = (asked.name, asked.wording.digest, asked.version or asked.model, answer.kind)
-        group = groups.get(key)
-        if group is None:
-            group = _Answers(asked.name, answer.kind, asked.wording, asked.model, asked.version)
-            groups[key] = group
-        group.records.append(asked.record)
-        group.answers.append(answer)
-    by_name: dict[str, list[_Answers]] = {}
-    for group in groups.values():
+def _with_failures(log: Log) -> list[Answers]:
+    """The answers by question, with their failures. A question may have failures only."""
+    by_name: dict[str, list[Answers]] = {}
+    for group in log.answers.values():
         by_name.setdefault(group.name, []).append(group)
-    for asked in failed:
-        for group in _fitting(asked, by_name):
-            group.failures[asked.answer.failure or "missing"] += 1
-    all_groups = [group for of_name in by_name.values() for group in of_name]
-    for group in all_groups:
+    for one in log.unanswered:
+        for group in _fitting(one, by_name):
+            group.failures[one.failure] += 1
+    groups = [group for of_name in by_name.values() for group in of_name]
+    for group in groups:
         group.failures.update(failure for _, failure in log.failed)
-    types = (asked.answer.type for asked in failed if asked.answer.failure == "skipped")
-    return all_groups, Counter(types)
+    return groups
 
 
-def _fitting(asked: Asked, by_name: dict[str, list[_Answers]]) -> list[_Answers]:
+def _fitting(one: Unanswered, by_name: dict[str, list[Answers]]) -> list[Answers]:
     """The groups that an unanswered question may be of; of several versions, all are."""
-    of_name = by_name.setdefault(asked.name, [])
-    version = asked.version or asked.model
+    of_name = by_name.setdefault(one.name, [])
+    version = one.version or one.model
     fitting = [
         group
         for group in of_name
-        if group.wording.digest == asked.wording.digest
+        if group.wording.digest == one.wording.digest
         and (not version or version in (group.version, group.model))
     ]
     if not of_name:
-        kind = asked.wording.kind
-        of_name.append(_Answers(asked.name, kind, asked.wording, asked.model, asked.version))
+        of_name.append(Answers(one.name, one.wording.kind, one.wording, one.model, one.version))
     return fitting or of_name
 
 
-def _keys(groups: Sequence[_Answers]) -> list[str]:
+def _keys(groups: Sequence[Answers]) -> list[str]:
     """A name for each group: that of the question, with what differs from others of this name."""
     keys = []
     for group in groups:
@@ -128,39 +99,43 @@ def _keys(groups: Sequence[_Answers]) -> list[str]:
 def _labels_by_record(log: Log, names: set[str]) -> dict[str, dict[int, Any]]:
     """The labels by question and record. Raises InputError if no label apart has a record."""
     labels = {name: {**of_name} for name, of_name in log.labels.items() if name is not None}
-    only = next(iter(names)) if len(names) == 1 else None
     unnamed = [([record], value) for record, value in log.labels.get(None, {}).items()]
+    for label, places in _matched(log):
+        if label.name is None:
+            unnamed.append((places, label.value))
+        elif label.value is not None:
+            labels.setdefault(label.name, {}).update(dict.fromkeys(places, label.value))
+    names_of: dict[int, set[str]] = {}
+    for group in log.answers.values() if unnamed else ():
+        for record in group.records:
+            names_of.setdefault(record, set()).add(group.name)
+    for places, value in unnamed:
+        asked = names if len(names) == 1 else {n for at in places for n in names_of.get(at, ())}
+        for name in asked if len(asked) == 1 else ():
+            labels.setdefault(name, {}).update(dict.fromkeys(places, value))
+    return labels
+
+
+def _matched(log: Log) -> list[tuple[Label, list[int]]]:
+    """The labels that were apart from the answers, with the records of their ids."""
     records: dict[str, list[int]] = {}
     for record, ids in enumerate(log.ids if log.labels_apart else ()):
         for one in ids:
             records.setdefault(one, []).append(record)
-    unmatched = []
-    for label in log.labels_apart:
-        places = next((records[one] for one in label.ids if one in records), [])
-        if not places:
-            unmatched.append(label)
-        elif label.name is None:
-            unnamed.append((places, label.value))
-        elif label.value is not None:
-            labels.setdefault(label.name, {}).update(dict.fromkeys(places, label.value))
-    for places, value in unnamed:
-        name = only or _only_name(log, places)
-        if name is not None:
-            labels.setdefault(name, {}).update(dict.fromkeys(places, value))
-    if unmatched and len(unmatched) == len(log.labels_apart):
-        wanted = next((one for label in unmatched for one in label.ids[:1]), None)
-        there = next((one for ids in log.ids for one in ids[:1]), None)
-        raise refuse("unmatched-labels", n=len(unmatched), id=wanted, other=there)
-    return labels
+    matched = [
+        (label, records[key])
+        for label in log.labels_apart
+        for key in [next((one for one in label.ids if one in records), None)]
+        if key is not None
+    ]
+    if log.labels_apart and not matched:
+        wanted = next((one for label in log.labels_apart for one in label.ids), None)
+        n = len(log.labels_apart)
+        raise refuse("unmatched-labels", n=n, id=wanted, other=next(iter(records), None))
+    return matched
 
 
-def _only_name(log: Log, places: Sequence[int]) -> str | None:
-    """The name of the only question that a record has."""
-    names = {asked.name for asked in log.asked if asked.record in places}
-    return names.pop() if len(names) == 1 else None
-
-
-def _question(group: _Answers, log: Log, labels: Mapping[int, Any], name: str) -> Question:
+def _question(group: Answers, log: Log, labels: Mapping[int, Any], name: str) -> Question:
     """The predictions and decisions of one question."""
     notes = _notes_about_model(group)
     with_probabilities = [
@@ -221,7 +196,7 @@ def _question(group: _Answers, log: Log, labels: Mapping[int, Any], name: str) -
     )
 
 
-def _notes_about_model(group: _Answers) -> list[Problem]:
+def _notes_about_model(group: Answers) -> list[Problem]:
     version = group.version
     if not version:
         return [note("no-version", model=group.model or None)]
@@ -248,7 +223,7 @@ def _number(value: Any) -> float:
 
 
 def _matrix(
-    group: _Answers, kept: IntArray, notes: list[Problem]
+    group: Answers, kept: IntArray, notes: list[Problem]
 ) -> tuple[tuple[Hashable, ...], FloatArray, IntArray, BoolArray]:
     """Options, probabilities by option, the decided option, and which answers are usable."""
     answers = [group.answers[row] for row in kept]
@@ -292,7 +267,7 @@ def _matrix(
     return options, matrix, decided, usable
 
 
-def _options(group: _Answers, answers: Sequence[Answer]) -> tuple[Hashable, ...]:
+def _options(group: Answers, answers: Sequence[Answer]) -> tuple[Hashable, ...]:
     """All options, also those that only the question names; of a score, the numbers of levels.
 
     Raises InputError if there are too many, as if each answer had its own.
@@ -323,7 +298,7 @@ def _note_unusable(usable: BoolArray, notes: list[Problem]) -> None:
 
 
 def _confidences(
-    group: _Answers, notes: list[Problem]
+    group: Answers, notes: list[Problem]
 ) -> tuple[tuple[Hashable, ...], FloatArray, IntArray, BoolArray]:
     """The same where answers have a confidence only, which stands in the column of the decision."""
     options = tuple(dict.fromkeys(a.decided for a in group.answers if a.decided is not None))
@@ -347,7 +322,7 @@ class _Rows:
 
 
 def _labelled(
-    group: _Answers,
+    group: Answers,
     kept: IntArray,
     labels: Mapping[int, Any],
     options: Sequence[Hashable],

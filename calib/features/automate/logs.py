@@ -6,7 +6,8 @@ a line per answer, whose records have the same id. Types of lines can be mixed i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -38,15 +39,32 @@ class Wording(NamedTuple):
     options: tuple[str | bool, ...] = ()
 
 
-class Asked(NamedTuple):
-    """A question of a record, and its answer."""
+UNKNOWN_WORDING = Wording()
 
-    record: int
+
+class Unanswered(NamedTuple):
+    """A question of a record that has no answer."""
+
     name: str
-    answer: Answer
-    wording: Wording = Wording()
-    model: str = ""
-    version: str = ""
+    failure: Failure
+    type: str
+    wording: Wording
+    model: str
+    version: str
+
+
+@dataclass(slots=True)
+class Answers:
+    """The answers to one question in one wording, of one version, each with its record."""
+
+    name: str
+    kind: Kind | None
+    wording: Wording
+    model: str
+    version: str
+    records: list[int] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    failures: Counter[Failure] = field(default_factory=Counter)
 
 
 class Label(NamedTuple):
@@ -64,13 +82,15 @@ class Label(NamedTuple):
 class Log:
     """What was read.
 
-    `labels` are those beside the answers, by question and record, and `labels_apart` all others.
+    `answers` are by question, wording, version and kind. `labels` are those beside the answers, by
+    question and record, and `labels_apart` all others.
     `states` has the digest of the state of each record, or "", and `meta` what else is known of it.
     `failed` are records without any answer, of which it is not known what was asked. `unread`
     counts lines that are no part of any log.
     """
 
-    asked: list[Asked] = field(default_factory=list)
+    answers: dict[tuple[Hashable, ...], Answers] = field(default_factory=dict)
+    unanswered: list[Unanswered] = field(default_factory=list)
     labels: dict[str | None, dict[int, Any]] = field(default_factory=dict)
     labels_apart: list[Label] = field(default_factory=list)
     failed: list[tuple[int, Failure]] = field(default_factory=list)
@@ -96,6 +116,28 @@ class Log:
         if key not in self._by_key:
             self._by_key[key] = self.add(ids, state, meta)
         return self._by_key[key]
+
+    def answer(
+        self,
+        record: int,
+        name: str,
+        answer: Answer,
+        wording: Wording = UNKNOWN_WORDING,
+        model: str = "",
+        version: str = "",
+    ) -> None:
+        """Add the answer to a question, or its failure."""
+        if answer.failure is not None:
+            failed = Unanswered(name, answer.failure, answer.type, wording, model, version)
+            self.unanswered.append(failed)
+            return
+        key = (name, wording.digest, version or model, answer.kind)
+        of_question = self.answers.get(key)
+        if of_question is None:
+            of_question = Answers(name, answer.kind, wording, model, version)
+            self.answers[key] = of_question
+        of_question.records.append(record)
+        of_question.answers.append(answer)
 
     def label(self, record: int, name: str | None, value: Any) -> None:
         """Add a label beside an answer."""
@@ -163,17 +205,11 @@ def _jev_eval(log: Log, line: dict[str, Any]) -> None:
     record = log.record_of(f"row {row}", _texts(row, state), state, line.get("meta"))
     answer, model = line.get("answer"), name_of(line.get("model"))
     failure: Failure = "error" if line.get("error") else "missing"
-    log.asked.append(
-        Asked(
-            record,
-            name_of(line.get("id")),
-            FAILED[failure] if answer is None else answer_of(answer),
-            wording_of(as_object(line.get("question")), name_of(line["question_hash"])),
-            model,
-            model,
-        )
-    )
-    log.label(record, log.asked[-1].name, line.get("gold"))
+    name = name_of(line.get("id"))
+    wording = wording_of(as_object(line.get("question")), name_of(line["question_hash"]))
+    made = FAILED[failure] if answer is None else answer_of(answer)
+    log.answer(record, name, made, wording, model, model)
+    log.label(record, name, line.get("gold"))
 
 
 def _judge_audit(log: Log, line: dict[str, Any]) -> None:
@@ -189,7 +225,7 @@ def _judge_audit(log: Log, line: dict[str, Any]) -> None:
         decided = text_of(line.get("decision"))
         answer = Answer("choice", decided=decided, confidence=line.get("confidence"))
     version = name_of(raw.get("served"))
-    log.asked.append(Asked(record, name, answer, version=version))
+    log.answer(record, name, answer, version=version)
     log.label(record, name, line["expected"])
 
 
@@ -203,7 +239,7 @@ def _jev_trust(log: Log, line: dict[str, Any]) -> None:
     record = log.add(_texts(line.get("rid"), qid))
     decided = text_of(line.get("decision"))
     answer = Answer("choice", decided=decided, confidence=line.get("stated_confidence"))
-    log.asked.append(Asked(record, name_of(line.get("domain")) or "decision", answer))
+    log.answer(record, name_of(line.get("domain")) or "decision", answer)
     log._open_calls[qid] = record
 
 
@@ -227,7 +263,7 @@ def _langfuse(log: Log, line: dict[str, Any]) -> None:
         answer.setdefault("choice", line.get("value"))
     name = name_of(details.get("questionId")) or name_of(line["name"])
     version = name_of(details.get("model"))
-    log.asked.append(Asked(record, name, answer_of(answer), version=version))
+    log.answer(record, name, answer_of(answer), version=version)
 
 
 def _langsmith(log: Log, line: dict[str, Any]) -> None:
@@ -243,7 +279,7 @@ def _langsmith(log: Log, line: dict[str, Any]) -> None:
         return
     answer = as_object(details.get("answer")) or details
     version = name_of(details.get("model"))
-    log.asked.append(Asked(record, name, answer_of(answer), version=version))
+    log.answer(record, name, answer_of(answer), version=version)
     correction = line.get("correction")
     if isinstance(correction, dict):
         correction = correction.get("value", correction.get("score"))
@@ -280,7 +316,7 @@ def _wire(log: Log, line: dict[str, Any]) -> None:
         log.failed.append((record, failure))
     answered = dict(named_answers(answers, [*wordings]))
     for name, answer in (unanswered | answered).items():
-        log.asked.append(Asked(record, name, answer, wordings.get(name, Wording()), model, version))
+        log.answer(record, name, answer, wordings.get(name, UNKNOWN_WORDING), model, version)
 
 
 def _failure(envelope: Mapping[str, Any], response: Mapping[str, Any]) -> Failure | None:

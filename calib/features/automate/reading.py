@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib.features.automate.answers import YES, Answer
 from calib.features.automate.collecting import collect
-from calib.features.automate.logs import ID_KEYS, LABEL_KEYS, Asked, Label, Log, read
+from calib.features.automate.logs import ID_KEYS, LABEL_KEYS, Label, Log, read
 from calib.features.automate.questions import Questions
 from calib.loading.logs.rows import JSON_START, name_of, records
 from calib.loading.name_patterns import plain_name
@@ -113,7 +113,7 @@ def _read_table(log: Log, frame: pd.DataFrame) -> None:
         record = log.record_of(f"id {ids[0]}", ids) if ids else log.add(())
         name = _cell(row, roles, "question") or roles["score"]
         answer = Answer("yes/no", (YES,), (row[roles["score"]],))
-        log.asked.append(Asked(record, name, answer, version=_cell(row, roles, "model")))
+        log.answer(record, name, answer, version=_cell(row, roles, "model"))
         if "label" in roles:
             log.label(record, name, _plain(row[roles["label"]]))
 
