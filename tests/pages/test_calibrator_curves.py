@@ -46,7 +46,7 @@ def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
     app = start("Calibrators", m="platt.spline")
     assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
     buttons = [one.key for one in app.button if one.label == "Get the code"]
-    assert buttons == ["use_spline", "use_platt"]
+    assert buttons == ["use", "use_spline", "use_platt"]
     # Without a method on this scale there are no settings.
     without = start("Calibrators", m="platt", eps="0.01")
     assert not [one for one in without.expander if one.label == "Spline settings"]

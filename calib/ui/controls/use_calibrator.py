@@ -49,8 +49,10 @@ FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_tab
 
 
 def button(session: Session, model: state.Model, *, leads: bool) -> None:
-    """The button of the recommended calibrator. Its colour stands out if it `leads` the page."""
-    look: Any = "primary" if leads else "secondary"
+    """The button of the calibrators. Its colour stands out if one is recommended and `leads`."""
+    if not fitted(model.analysis):
+        return
+    look: Any = "primary" if leads and model.analysis.advised is not None else "secondary"
     if st.button(GET_CODE, key="use", type=look):
         _dialog(session, model)
 

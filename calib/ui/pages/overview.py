@@ -107,7 +107,7 @@ def advice(session: Session, model: state.Model) -> None:
             if plan is not None and plan.calibrator is not None:
                 time = state.time_column(session, model.rows)
                 use_calibrator.plan_button(session, model, plan, time)
-            elif analysis.advised is not None:
+            elif answer.is_answered(analysis):
                 use_calibrator.button(session, model, leads=not is_first_visit(session))
             st.html(answer.small_print(analysis, plan))
 
