@@ -83,7 +83,8 @@ def has_answer(page: Page, analysis: LiveAnalysis) -> None:
     keys = ("uncalibrated", analysis.recommendation.method)
     before, after = (percent(analysis.methods[key].ks.statistic) for key in keys)
     fix = by_key(page, "best_fix")
-    expect(fix).to_contain_text(f"KS calibration error {before} → {after}")
+    expect(fix).to_contain_text(f"KS calibration error {before} (")
+    expect(fix).to_contain_text(f" → {after} (")
     expect(by_key(page, "summary")).to_contain_text(f"{analysis.data.n_rows:,} rows")
     for one in counts(analysis):
         expect(fix).to_contain_text(f"{one.of(one.now)} predicted now")
