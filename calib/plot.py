@@ -21,6 +21,7 @@ from calib.figures.certified_error import certified_error_chart
 from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.functions import (
+    adjustments_chart,
     compact_logit_chart,
     difference_chart,
     functions_chart,
@@ -34,6 +35,7 @@ from calib.figures.slices import slice_chart
 from calib.figures.summary import before_after_chart, summary_chart
 
 __all__ = [
+    "adjustments",
     "before_after",
     "certified_error",
     "checkpoints",
@@ -93,6 +95,7 @@ def _check_drawn(draw: Callable[..., Chart], name: str, value: Any) -> None:
     )
 
 
+adjustments = _figure(adjustments_chart)
 before_after = _figure(before_after_chart)
 certified_error = _figure(certified_error_chart)
 checkpoints = _figure(checkpoint_chart)

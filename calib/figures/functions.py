@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, MethodResult
 from calib.analysis.method_results import function_findings, title
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import MethodMetrics
@@ -19,9 +19,11 @@ from calib.curves.functions import (
     Sensitivity,
     SensitivityCurve,
 )
+from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import (
     LINEAR,
     PERCENT_TICKS,
+    PHONE_PANEL_WIDTH,
     TIMELINE_WIDTH,
     AxisKind,
     PanelAxis,
@@ -71,6 +73,7 @@ from calib.uncertainty import Estimate
 from calib.words.measures import binning, details, verdicts
 
 SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
+ADJUSTMENTS_WIDTH, ADJUSTMENTS_HEIGHT = 640, 230
 # More labels would cover the curves; then a legend names them.
 MAX_LABELS = 5
 PALE_LINE = 0.55  # The opacity of curves beside the recommended one.
@@ -94,6 +97,7 @@ def functions_chart(
     highlight_knots: bool = False,
     by_rule: Mapping[str, CalibrationFunction] | None = None,
     recommended: str | None = None,
+    small: bool = False,
 ) -> Chart:
     """Calibration functions of methods, with the bins of the uncalibrated scores as dots.
 
@@ -112,6 +116,9 @@ def functions_chart(
         Functions by method with the automatic epsilon, which are drawn in a faint colour.
     recommended : str, optional
         Key of the method with a strong line. Default: the one that the analysis recommends.
+    small : bool
+        Whether to leave out names, knots and the histogram, for a place beside
+        `adjustments_chart`, which has them.
 
     Raises
     ------
@@ -127,62 +134,263 @@ def functions_chart(
     >>> figure.layout.yaxis.title.text
     'Calibrated probability'
     """
-    if rows not in ROW_WORDS:
-        raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")
-    results = [analysis.methods[key] for key in methods]
-    scored = rows == "test"
-    bins = analysis.uncalibrated.reliability if scored else analysis.fitted_reliability
-    observed = Subject("rows", ROW_WORDS[rows], style_of("uncalibrated"))
-    scale = scale_for(axis, [bins])
-    before = by_rule or {}
-    bent = [result for result in results if highlight_knots and len(result.function.knots)]
-    labels = _labelled(analysis, methods)
-    colors = {r.key: subject(analysis, r, recommended).style.color for r in results}
-    notes, leaders = list[Note](), list[Layer]()
-    if len(labels) <= MAX_LABELS:
-        notes, leaders = _labels(analysis, labels, colors, scale)
-    layers = [diagonal(scale, "Identity", legend=not notes)]
-    layers += [dots(observed, bins, scale, joined=False)]
-    layers += [
-        _before(subject(analysis, r, recommended), before[r.key], scale)
-        for r in results
-        if r.key in before
+    drawn = _Drawn.of(analysis, methods, rows, axis, recommended)
+    scale, bins = drawn.scale, drawn.bins
+    ends = (scale.low, scale.high)
+
+    def place(function: CalibrationFunction) -> tuple[FloatArray, FloatArray]:
+        return scale.at(function.score), scale.at(function.calibrated)
+
+    parts = [(bins.mean_score, part) for part in (bins.observed, bins.low, bins.high)]
+    bars = [(scale.at(x), scale.at(y)) for x, y in parts]
+    notes, leaders = ([], []) if small else drawn.labels(place, bars, ends, ends, (SIDE, SIDE))
+    has_legend = not notes and not small
+    layers = [
+        diagonal(scale, "Identity", legend=has_legend),
+        dots(drawn.observed, bins, scale, joined=False),
+        *drawn.curves(_function, by_rule or {}, legend=has_legend),
+        *leaders,
     ]
-    layers += [legend_entry(BY_RULE, marker=False)] if before else []
-    advised = analysis.recommendation.method
-    # The recommended curve is drawn last, so that no other covers it.
-    for result in sorted(results, key=lambda result: result.key == advised):
-        if result.key != "uncalibrated":
-            of = subject(analysis, result, recommended)
-            line = of.line()
-            if advised and result.key != advised:
-                line = replace(line, color=faded(of.style.color, PALE_LINE))
-            layer = _function("map", result.function, scale, line)
-            layers.append(replace(layer, of=of, legend=not notes))
-    raw, heights = subject(analysis, "uncalibrated"), analysis.uncalibrated.histogram
-    unit = "Weight" if analysis.data.weighted else "Rows"
-    layers += [*leaders, histogram_layer(raw, heights, scale, unit, filled=True)]
-    layers += [
-        _knots(subject(analysis, result, recommended), result.function.knots, row, scale)
-        for row, result in enumerate(bent)
-    ]
-    layers += [legend_entry(observed, line=False), *few_entry([bins.few])]
-    across, upward = (scale.axis(title) for title in ("Score", "Calibrated probability"))
-    below = PanelAxis(rangemode="tozero", showticklabels=False)
-    panels = [(upward, SIDE), (below, HISTOGRAM_HEIGHT), *_strip(len(bent))]
+    if small:
+        panels = square(scale.axis("Score"), scale.axis("Calibrated probability"), SMALL_SIDE)
+    else:
+        layers += drawn.below(highlight_knots)
+        upward = scale.axis("Calibrated probability")
+        panels = drawn.panels(upward, SIDE, SIDE, highlight_knots, square=True)
     return draw(
-        "functions",
-        # All panels have one x-axis, so a knot stays under its bend at any width and zoom.
-        stacked(across, panels, SIDE, GAP, square=True),
+        "functions small" if small else "functions",
+        panels,
         layers,
-        f"{function_findings(analysis).sentence}. Calibration functions and observed frequencies "
-        f"of the {observed.name.lower()}. {verdicts(analysis, methods)}",
+        drawn.alt("Lines are calibration functions, dots observed frequencies"),
+        title="Calibration functions" if small else title(analysis, methods),
+        details="" if small else details(analysis, binning(analysis)),
+        of=(analysis.data.name, rows),
+        notes=notes,
+        view=axis,
+    )
+
+
+@chart
+def adjustments_chart(
+    analysis: Analysis,
+    methods: Sequence[str],
+    *,
+    rows: Rows = "test",
+    axis: AxisKind = "linear",
+    highlight_knots: bool = False,
+    by_rule: Mapping[str, CalibrationFunction] | None = None,
+    recommended: str | None = None,
+) -> Chart:
+    """What each calibrator adds to a score, with observed minus predicted of the bins as dots.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    methods : sequence of str
+        Keys of the methods.
+    rows : {"test", "fitted"}
+        Rows of the dots: those that are scored, or those on which the calibrators were fitted.
+    axis : {"linear", "logit"}
+        What is added is in points of probability, or in log-odds over the log-odds of the score.
+    highlight_knots : bool
+        Whether to mark the knots of calibrators in a strip below the chart.
+    by_rule : mapping of str to CalibrationFunction, optional
+        Functions by method with the automatic epsilon, which are drawn in a faint colour.
+    recommended : str, optional
+        Key of the method with a strong line. Default: the one that the analysis recommends.
+
+    Raises
+    ------
+    ValueError
+        If `rows` or `axis` is unknown.
+
+    Examples
+    --------
+    >>> import calib
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("isotonic", "beta")})
+    >>> figure = calib.plot.adjustments(analysis, ["isotonic", "beta"])
+    >>> figure.layout.yaxis.title.text
+    'Points added to the score'
+    """
+    drawn = _Drawn.of(analysis, methods, rows, axis, recommended)
+    scale, bins = drawn.scale, drawn.bins
+    points = scale.kind == "linear"
+    unit = 100.0 if points else 1.0
+
+    def place(function: CalibrationFunction) -> tuple[FloatArray, FloatArray]:
+        x, y = scale.at(function.score), scale.at(function.calibrated)
+        return x, unit * (y - x)
+
+    def layer(key: str, function: CalibrationFunction, scale: Scale, line: Line) -> Layer:
+        x, y = scale.beyond(function.score), scale.beyond(function.calibrated)
+        return Layer(
+            key,
+            x.astype(np.float32) if points else x,
+            (unit * (y - x)).astype(np.float32),
+            line=line,
+            customdata=np.column_stack([function.score, function.calibrated]).tolist(),
+            hover="score %{customdata[0]:.4~p}, calibrated %{customdata[1]:.4~p}"
+            f"<br>%{{y:+.3~g}} {'points' if points else 'log-odds'}{HOVER_NAME}",
+        )
+
+    x = scale.at(bins.mean_score)
+    observed, low, high = (
+        unit * (scale.at(part) - x) for part in (bins.observed, bins.low, bins.high)
+    )
+    frequencies = dots(drawn.observed, bins, scale, joined=False)
+    color = faded(drawn.observed.style.color, 0.7)
+    frequencies = replace(frequencies, y=observed, error_y=whiskers(observed, low, high, color))
+    heights = [place(result.function)[1] for result in drawn.results]
+    upward = padded(observed, *heights, margin=0.08)
+    bars = [(x, part) for part in (observed, low, high)]
+    pixels = (ADJUSTMENTS_WIDTH, ADJUSTMENTS_HEIGHT)
+    # The names must not cover each other on a phone either.
+    narrow = (PHONE_PANEL_WIDTH, ADJUSTMENTS_HEIGHT)
+    notes, leaders = drawn.labels(place, bars, (scale.low, scale.high), upward, narrow)
+    zero = Layer("zero", [scale.low, scale.high], [0.0, 0.0], line=reference(), name="No change")
+    axis_of_added = PanelAxis(
+        f"{'Points' if points else 'Log-odds'} added to the score",
+        range=upward,
+        nticks=7,
+        tickformat="+~g",
+    )
+    return draw(
+        "adjustments",
+        drawn.panels(axis_of_added, *pixels, highlight_knots),
+        [
+            replace(zero, legend=not notes),
+            frequencies,
+            *drawn.curves(layer, by_rule or {}, legend=not notes),
+            *leaders,
+            *drawn.below(highlight_knots),
+        ],
+        drawn.alt(
+            "Lines are calibrated probabilities minus scores, dots observed minus mean scores"
+        ),
         title=title(analysis, methods),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, rows),
         notes=notes,
         view=axis,
     )
+
+
+Place = Callable[[CalibrationFunction], tuple[FloatArray, FloatArray]]
+Curve = Callable[[str, CalibrationFunction, Scale, Line], Layer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """What both charts of calibration functions draw."""
+
+    analysis: Analysis
+    methods: Sequence[str]
+    bins: ReliabilityCurve
+    observed: Subject
+    scale: Scale
+    recommended: str | None
+
+    @classmethod
+    def of(
+        cls,
+        analysis: Analysis,
+        methods: Sequence[str],
+        rows: Rows,
+        axis: AxisKind,
+        recommended: str | None,
+    ) -> _Drawn:
+        if rows not in ROW_WORDS:
+            raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")
+        bins = analysis.uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
+        observed = Subject("rows", ROW_WORDS[rows], style_of("uncalibrated"))
+        return cls(analysis, methods, bins, observed, scale_for(axis, [bins]), recommended)
+
+    @property
+    def results(self) -> list[MethodResult]:
+        return [self.analysis.methods[key] for key in self.methods]
+
+    def subject(self, result: MethodResult) -> Subject:
+        return subject(self.analysis, result, self.recommended)
+
+    def labels(
+        self,
+        place: Place,
+        bars: Sequence[tuple[FloatArray, FloatArray]],
+        across: Sequence[float],
+        upward: Sequence[float],
+        pixels: tuple[int, int],
+    ) -> tuple[list[Note], list[Layer]]:
+        """Names beside the curves and lines from them to the curves, unless there are too many."""
+        labels = _labelled(self.analysis, self.methods)
+        if len(labels) > MAX_LABELS:
+            return [], []
+        colors = {result.key: self.subject(result).style.color for result in self.results}
+        return _labels(self.analysis, labels, colors, place, bars, across, upward, pixels)
+
+    def curves(
+        self, curve: Curve, before: Mapping[str, CalibrationFunction], *, legend: bool
+    ) -> list[Layer]:
+        """The calibrators, and below them those of `before`, with the automatic epsilon."""
+        layers = [
+            _before(self.subject(result), before[result.key], self.scale, curve)
+            for result in self.results
+            if result.key in before
+        ]
+        layers += [legend_entry(BY_RULE, marker=False)] if before else []
+        advised = self.analysis.recommendation.method
+        # The recommended curve is drawn last, so that no other covers it.
+        for result in sorted(self.results, key=lambda result: result.key == advised):
+            if result.key != "uncalibrated":
+                of = self.subject(result)
+                line = of.line()
+                if advised and result.key != advised:
+                    line = replace(line, color=faded(of.style.color, PALE_LINE))
+                layer = curve("map", result.function, self.scale, line)
+                layers.append(replace(layer, of=of, legend=legend))
+        return layers
+
+    def bent(self, highlight_knots: bool) -> list[MethodResult]:
+        return [one for one in self.results if highlight_knots and len(one.function.knots)]
+
+    def below(self, highlight_knots: bool) -> list[Layer]:
+        """The histogram of the scores, knots in a panel below it, and the legend of the dots."""
+        raw, heights = (
+            subject(self.analysis, "uncalibrated"),
+            self.analysis.uncalibrated.histogram,
+        )
+        unit = "Weight" if self.analysis.data.weighted else "Rows"
+        knots = [
+            _knots(self.subject(result), result.function.knots, row, self.scale)
+            for row, result in enumerate(self.bent(highlight_knots))
+        ]
+        return [
+            histogram_layer(raw, heights, self.scale, unit, filled=True),
+            *knots,
+            legend_entry(self.observed, line=False),
+            *few_entry([self.bins.few]),
+        ]
+
+    def panels(
+        self,
+        upward: PanelAxis,
+        width: int,
+        height: int,
+        highlight_knots: bool,
+        *,
+        square: bool = False,
+    ) -> Panels:
+        """All panels have one x-axis, so a knot stays under its bend at any width and zoom."""
+        rows = PanelAxis(rangemode="tozero", showticklabels=False)
+        strip = _strip(len(self.bent(highlight_knots)))
+        panels = [(upward, height), (rows, HISTOGRAM_HEIGHT), *strip]
+        return stacked(self.scale.axis("Score"), panels, width, GAP, square=square)
+
+    def alt(self, shown: str) -> str:
+        return (
+            f"{function_findings(self.analysis).sentence}. {shown} of the "
+            f"{self.observed.name.lower()}. {verdicts(self.analysis, self.methods)}"
+        )
 
 
 def _labelled(analysis: Analysis, methods: Sequence[str]) -> list[tuple[str, ...]]:
@@ -197,24 +405,25 @@ def _labels(
     analysis: Analysis,
     labelled: Sequence[tuple[str, ...]],
     colors: Mapping[str, str],
-    scale: Scale,
+    place: Place,
+    bars: Sequence[tuple[FloatArray, FloatArray]],
+    across: Sequence[float],
+    upward: Sequence[float],
+    pixels: tuple[int, int],
 ) -> tuple[list[Note], list[Layer]]:
     """Names beside the curves, and lines from them to the curves."""
 
-    def place(p: FloatArray) -> FloatArray:
+    def share(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions as shares of the panel."""
-        return (scale.at(p) - scale.low) / (scale.high - scale.low)
+        return _share(x, across), _share(y, upward)
 
     at = np.linspace(0.0, 1.0, 241)
-    functions = {key: one.function for key, one in analysis.methods.items()}
     heights = {
-        key: np.interp(at, place(functions[key].score), place(functions[key].calibrated))
+        key: np.interp(at, *share(*place(analysis.methods[key].function)))
         for key in ("uncalibrated", *itertools.chain(*labelled))
     }
-    bins = analysis.fitted_reliability
     curves = [np.column_stack([at, height]) for height in heights.values()]
-    dots_and_bars = [(bins.mean_score, part) for part in (bins.observed, bins.low, bins.high)]
-    drawn = [np.column_stack([place(x), place(y)]) for x, y in dots_and_bars]
+    drawn = [np.column_stack(share(*bar)) for bar in bars]
     beside = []
     for keys in labelled:
         others = np.vstack([height for key, height in heights.items() if key not in keys])
@@ -222,16 +431,21 @@ def _labels(
         # A name stands where its curve is far from the others.
         clear = apart >= np.quantile(apart, 0.75)
         points = np.column_stack([at, heights[keys[0]]])[clear]
-        beside.append(_words(analysis, {key: colors[key] for key in keys}, points))
+        words = _words(analysis, {key: colors[key] for key in keys}, points)
+        beside.append(replace(words, panel=pixels))
     notes, leaders = placed(beside, np.concatenate([*curves, *drawn]))
-
-    def back(share: Any) -> Any:
-        return scale.low + share * (scale.high - scale.low)
-
     return (
-        [replace(note, x=back(note.x), y=back(note.y)) for note in notes],
-        [replace(line, x=back(line.x), y=back(line.y)) for line in leaders],
+        [replace(note, x=_back(note.x, across), y=_back(note.y, upward)) for note in notes],
+        [replace(line, x=_back(line.x, across), y=_back(line.y, upward)) for line in leaders],
     )
+
+
+def _share(values: FloatArray, ends: Sequence[float]) -> FloatArray:
+    return (values - ends[0]) / (ends[1] - ends[0])
+
+
+def _back(share: Any, ends: Sequence[float]) -> Any:
+    return ends[0] + share * (ends[1] - ends[0])
 
 
 def _words(analysis: Analysis, colors: Mapping[str, str], points: FloatArray) -> Words:
@@ -277,9 +491,9 @@ def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line)
     return Layer(key, x, y, line=line, hover="score %{x:.4~p}, calibrated %{y:.4~p}" + HOVER_NAME)
 
 
-def _before(of: Subject, function: CalibrationFunction, scale: Scale) -> Layer:
+def _before(of: Subject, function: CalibrationFunction, scale: Scale, curve: Curve) -> Layer:
     line = Line(faded(of.style.color, 0.35), 2.5 * LINE_WIDTH)
-    layer = _function(f"by rule {of.key}", function, scale, line)
+    layer = curve(f"by rule {of.key}", function, scale, line)
     return replace(layer, name=f"{of.name}, automatic ε", group=BY_RULE.key)
 
 

@@ -14,6 +14,7 @@ from calib.figures.axes import PHONE_PANEL_WIDTH, PanelAxis, Panels
 from calib.figures.layers import Bars, Layer, Line, Note
 from calib.figures.theme import GREY, faded
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.transforms import sigmoid
 from calib.words.measures import unmarked
 
 # Pixels of a letter and of a line of words.
@@ -243,7 +244,7 @@ def _values(axis: PanelAxis, values: np.ndarray[Any, Any]) -> Any:
         at = np.array(list(axis.names))
         names = [unmarked(name) for name in axis.names.values()]
         return [names[int(np.abs(at - value).argmin())] for value in values]
-    return 1.0 / (1.0 + np.exp(-values)) if axis.log_odds else values
+    return sigmoid(values) if axis.log_odds else values
 
 
 def _words(panels: Panels, layer: Layer) -> dict[str, Any]:

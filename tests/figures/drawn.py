@@ -26,7 +26,12 @@ from calib.figures import CHARTS, Chart
 from calib.figures.certified_error import certified_error_chart
 from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.functions import functions_chart, matrix_difference_chart, sensitivity_chart
+from calib.figures.functions import (
+    adjustments_chart,
+    functions_chart,
+    matrix_difference_chart,
+    sensitivity_chart,
+)
 from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
@@ -195,6 +200,11 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     "functions_chart": (
         lambda a: functions_chart(a, ALL, highlight_knots=True),
         lambda a: functions_chart(a, ALL, by_rule={"beta": a.methods["beta"].function}),
+        lambda a: functions_chart(a, ALL, small=True),
+    ),
+    "adjustments_chart": (
+        lambda a: adjustments_chart(a, ALL, highlight_knots=True),
+        lambda a: adjustments_chart(a, ALL, axis="logit"),
     ),
     "before_after_chart": (lambda a: before_after_chart(a, ALL),),
     "before_after_panel": (lambda a: before_after_panel(a, "platt"),),

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import scipy.special
 
-from calib.figures.functions import PALE_LINE, compact_logit_chart, functions_chart
+from calib.figures.functions import (
+    PALE_LINE,
+    adjustments_chart,
+    compact_logit_chart,
+    functions_chart,
+)
 from calib.figures.theme import faded, style_of
 
 
@@ -15,6 +20,37 @@ def test_maps_are_the_calibration_functions(analysis, trace):
         np.testing.assert_allclose(line.x, function.score, atol=1e-7)
         np.testing.assert_allclose(line.y, function.calibrated, atol=1e-7)
         assert line.x.dtype == np.float32
+
+
+@pytest.mark.parametrize("axis", ["linear", "logit"])
+def test_what_is_added_is_the_calibrated_probability_minus_the_score(analysis, trace, axis):
+    figure = adjustments_chart(analysis, tuple(analysis.methods), axis=axis).figure
+    for key in ("platt", "isotonic", "beta"):
+        function, line = analysis.methods[key].function, trace(figure, f"map {key}")
+        score, calibrated = function.score[1:-1], function.calibrated[1:-1]
+        added = 100.0 * (calibrated - score)
+        if axis == "logit":
+            added = scipy.special.logit(calibrated) - scipy.special.logit(score)
+        inside = np.isfinite(added)
+        np.testing.assert_allclose(line.y[1:-1][inside], added[inside], atol=1e-4)
+    curve = analysis.uncalibrated.reliability
+    if axis == "linear":
+        dots = trace(figure, "dots rows")
+        np.testing.assert_allclose(dots.y, 100.0 * (curve.observed - curve.mean_score))
+        high = dots.y + dots.error_y.array
+        np.testing.assert_allclose(high, 100.0 * (curve.high - curve.mean_score))
+    low, high = figure.layout.yaxis.range
+    assert low < 0.0 < high
+
+
+def test_a_small_chart_has_the_same_curves_and_no_names(analysis, trace):
+    methods = tuple(analysis.methods)
+    small, whole = (functions_chart(analysis, methods, small=small) for small in (True, False))
+    for key in ("platt", "isotonic"):
+        drawn = (trace(chart.figure, f"map {key}") for chart in (small, whole))
+        np.testing.assert_array_equal(*(line.y for line in drawn))
+    assert not small.notes
+    assert len(small.panels.names) == 1
 
 
 def test_logit_axes_carry_maps_dots_and_knots_by_their_log_odds(analysis, trace):
