@@ -144,6 +144,9 @@ class Value:
     marked: bool = False
     # A last line below, in the colour of what is miscalibrated.
     warning: str = ""
+    # On a page the rows can be sorted by this number, and this SVG of it stands in front of it.
+    order: float | None = None
+    drawn: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -186,7 +189,8 @@ class Table:
 
     `meanings` are of columns and `hints` of rows, as tooltips; `actions` are of rows, too. On a
     page the table's element and its CSV file have this `name`, and the file has the numbers of
-    `exact`, if it is given, in place of what is printed.
+    `exact`, if it is given and a person asks for all digits. A row of a page opens what `opened`
+    has for it; `is_open` are the numbers of rows that are open at first.
     """
 
     caption: str
@@ -198,6 +202,8 @@ class Table:
     actions: tuple[Action | None, ...] = ()
     hints: tuple[str, ...] = ()
     exact: pd.DataFrame | None = field(default=None, compare=False)
+    opened: tuple[tuple[Text, ...], ...] = ()
+    is_open: frozenset[int] = frozenset()
 
     def html(self) -> str:
         kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]

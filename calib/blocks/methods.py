@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -12,9 +12,10 @@ from calib.analysis import Analysis, Column, MethodResult
 from calib.analysis.miscalibration import CURVE_TESTS
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.blocks.kinds import Action, Table, Value
+from calib.blocks.kinds import Action, Table, Text, Value
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison, MulticlassResult
+from calib.figures.summary import change_bars
 from calib.metrics import matrix_metrics
 from calib.metrics.base import TestResult
 from calib.metrics.matrix import ROW_METRICS
@@ -97,13 +98,31 @@ def metric_table(
     caption: str = "",
     hints: Mapping[str, str] | None = None,
     with_code: Collection[str] = (),
+    opened: Mapping[str, tuple[Text, ...]] | None = None,
 ) -> Table:
-    """One row per method. `hints` are by method, and actions get the code of calibrators."""
+    """One row per method. `hints` are by method, and actions get the code of calibrators.
+
+    `opened` is what a row opens, by method. The row of the recommended one is open at first.
+    """
     rows, exact = [], []
+    bars = {
+        column.name: change_bars(column.values, recommended)
+        for column in columns
+        if column.key == "log_loss_change"
+    }
     for key in methods:
         note = "recommended" if key == recommended else ""
         first = Value(CALIBRATORS[key].label, note, marked=key == recommended)
-        rows.append((first, *(column.cells.get(key, Value("")) for column in columns)))
+        cells = [column.cells.get(key, Value("")) for column in columns]
+        rows.append(
+            (
+                first,
+                *(
+                    replace(cell, drawn=bars.get(column.name, {}).get(key, ""))
+                    for column, cell in zip(columns, cells, strict=True)
+                ),
+            )
+        )
         values: dict[str, object] = {"method": CALIBRATORS[key].label}
         for column in columns:
             if key in column.values:
@@ -118,6 +137,8 @@ def metric_table(
         actions=tuple(_code_of(key) if key in with_code else None for key in methods),
         hints=tuple((hints or {}).get(key, "") for key in methods),
         exact=pd.DataFrame(exact),
+        opened=tuple((opened or {}).get(key, ()) for key in methods) if opened else (),
+        is_open=frozenset(n for n, key in enumerate(methods) if key == recommended),
     )
 
 
@@ -226,7 +247,8 @@ def _metric(
         if key == "ks_error" and isinstance(result, MethodResult):
             details.append(p_value(result.ks.p_value))
     warning = "too large for chance" if chance and estimate.low > 0.0 else ""
-    return _below(metric_text(key, estimate.value, digits), details, warning)
+    text = metric_text(key, estimate.value, digits)
+    return replace(_below(text, details, warning), order=estimate.value)
 
 
 def _below(text: str, details: Iterable[str], warning: str = "") -> Value:
@@ -240,19 +262,22 @@ def _below(text: str, details: Iterable[str], warning: str = "") -> Value:
 def _change(column: Column, before: float, after: float, change: Estimate) -> Value:
     text, bounds = metric_change(column.key, before, after, change, column.digits)
     said, is_worse = direction(change, column.better)
-    return _below(text, [bounds], said) if is_worse else _below(text, [bounds, said])
+    value = _below(text, [bounds], said) if is_worse else _below(text, [bounds, said])
+    return replace(value, order=change.value)
 
 
 def to_best(difference: Estimate, printed: str, digits: int = 4) -> Value:
     """The difference of log loss from the best, its interval, and whether it is a tie."""
-    if difference.value == difference.low == difference.high == 0.0:
-        return Value("best")
-    if max(abs(difference.low), abs(difference.high)) < 0.5 * 10.0**-digits:
-        return _below("equal", ["", TIED])
     bounds = interval(difference, digits, sign=True)
-    if difference.low <= 0.0:
-        return _below(printed, [bounds, TIED])
-    return _below(printed, [bounds], "worse than the best")
+    if difference.value == difference.low == difference.high == 0.0:
+        value = Value("best")
+    elif max(abs(difference.low), abs(difference.high)) < 0.5 * 10.0**-digits:
+        value = _below("equal", ["", TIED])
+    elif difference.low <= 0.0:
+        value = _below(printed, [bounds, TIED])
+    else:
+        value = _below(printed, [bounds], "worse than the best")
+    return replace(value, order=difference.value)
 
 
 def direction(change: Estimate, better: str) -> tuple[str, bool]:

@@ -19,6 +19,7 @@ from calib.figures.summary import (
     SummaryLine,
     change_bars,
     change_lines,
+    log_loss_changes,
     summary_lines,
     summary_of,
 )
@@ -239,7 +240,7 @@ def calibrators_table(analysis: Analysis) -> str:
         f"{_name(analysis.methods[key].label)}</th>"
         f"<td>{text.number(ranked[key].metrics['log_loss'].value)}</td>"
         f"<td>{bar}</td></tr>"
-        for key, bar in change_bars(analysis).items()
+        for key, bar in change_bars(log_loss_changes(analysis), chosen).items()
     )
     at = text.level(analysis.settings.confidence_level)
     loss = "Log loss" if analysis.multiclass is None else "Multiclass log loss"
@@ -261,7 +262,7 @@ def calibrators_frame(analysis: Analysis) -> pd.DataFrame:
                 **ranked[key].metrics["log_loss"].with_bounds("log_loss"),
                 **ranked[key].differences["log_loss"].with_bounds("log_loss_change"),
             }
-            for key in change_bars(analysis)
+            for key in log_loss_changes(analysis)
         ]
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -226,37 +226,35 @@ def _axes(
     return axis(across, right), axis(upward, high)
 
 
-def change_bars(analysis: Analysis) -> dict[str, str]:
-    """The change of log loss of each calibrator with its interval, as SVG on one axis.
-
-    The calibrator with the lowest loss is the first.
-    """
-    changes, ends = _changes(analysis)
+def change_bars(changes: Mapping[str, Estimate], recommended: str) -> dict[str, str]:
+    """Changes of log loss by calibrator with their intervals, as SVG on one axis."""
+    ends = _ends(changes)
     return {
-        key: interval_bar(change, ends, _color(analysis, key)) for key, change in changes.items()
+        key: interval_bar(change, ends, _color(key, recommended)) for key, change in changes.items()
     }
 
 
 def change_lines(analysis: Analysis) -> str:
-    """The same intervals below each other, as one small drawing."""
-    changes, ends = _changes(analysis)
-    lines = [(change, _color(analysis, key)) for key, change in changes.items()]
-    return interval_lines(lines, ends)
+    """Such intervals of all calibrators below each other, as one small drawing."""
+    changes, advised = log_loss_changes(analysis), analysis.recommendation.method
+    lines = [(change, _color(key, advised)) for key, change in changes.items()]
+    return interval_lines(lines, _ends(changes))
 
 
-def _changes(analysis: Analysis) -> tuple[dict[str, Estimate], tuple[float, float]]:
-    """The changes of log loss from the uncalibrated scores, and the ends of their axis."""
-    changes = {
-        key: method.differences["log_loss"]
-        for key, method in analysis.ranked_results.items()
-        if key != "uncalibrated"
-    }
+def log_loss_changes(analysis: Analysis) -> dict[str, Estimate]:
+    """The change of log loss of each calibrator. That with the lowest loss is the first."""
+    results = analysis.ranked_results.items()
+    return {key: one.differences["log_loss"] for key, one in results if key != "uncalibrated"}
+
+
+def _ends(changes: Mapping[str, Estimate]) -> tuple[float, float]:
+    """The ends of an axis that contains 0 and all intervals."""
     bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]
-    return changes, (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
+    return float(np.nanmin(bounds)), float(np.nanmax(bounds))
 
 
-def _color(analysis: Analysis, key: str) -> str:
-    return ADVISED if key == analysis.recommendation.method else GREY
+def _color(key: str, recommended: str) -> str:
+    return ADVISED if key == recommended else GREY
 
 
 def _band(curves: Sequence[ReliabilityCurve]) -> list[Layer]:

@@ -201,7 +201,7 @@ def copied(app: AppTest, name: str) -> list[pd.DataFrame]:
     """The tables whose file has this name, as a person copies them: one per method."""
     found = [data for data in tables(app) if data["name"].partition(",")[0] == name]
     read = {"sep": "\t", "dtype": str, "keep_default_na": False}
-    return [pd.read_csv(io.StringIO(data["text"]), **read) for data in found]
+    return [pd.read_csv(io.StringIO(data["exact"] or data["text"]), **read) for data in found]
 
 
 def drawings(app: AppTest) -> list[str]:

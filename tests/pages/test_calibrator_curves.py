@@ -1,14 +1,13 @@
 """Curves of calibrators, with a row each, and the study of epsilon, which waits to be opened."""
 
 import json
-import re
 
 import pytest
 
 from calib.calibrators import score_methods
 from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
 from calib.loading.examples import EXAMPLES
-from tests.pages.harness import press, start
+from tests.pages.harness import markup, model_of, opened, press, session_of, start, traces
 from tests.rare import rare
 
 
@@ -19,13 +18,7 @@ def chart(app, holding: str) -> dict[str, dict]:
     return next((named for named in found if holding in named), {})
 
 
-def rows(app) -> str:
-    """The HTML of the rows of the table of calibrators."""
-    bodies = [one.proto.body for one in app.get("html")]
-    return " ".join(body for body in bodies if 'class="parameters' in body)
-
-
-MAPS, LOSSES = "Identity", "Rows left unchanged"
+LOSSES = "Rows left unchanged"
 
 
 @pytest.fixture
@@ -44,23 +37,35 @@ def fits(monkeypatch) -> list[float]:
 
 def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
     app = start("Calibrators", m="platt.spline")
-    assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
-    buttons = [one.key for one in app.button if one.label == "Get the code"]
-    assert buttons == ["use", "use_spline", "use_platt"]
-    # Without a method on this scale there are no settings.
+    assert [one for one in app.select_slider if one.key == "epsilon"]
+    # Without a method on this scale there is no epsilon.
     without = start("Calibrators", m="platt", eps="0.01")
-    assert not [one for one in without.expander if one.label == "Spline settings"]
+    assert not [one for one in without.select_slider if one.key == "epsilon"]
     for each in (app, without):
-        assert chart(each, MAPS)
+        assert traces(each, "chart_adjustments")
         assert not chart(each, LOSSES)
     assert not fits
-    assert press(app, "use_platt").selectbox(key="use_method").value == "platt"
+    opened(app, "epsilon_effect")
+    assert chart(app, LOSSES)
+    assert len(fits) == len(EPSILONS)
+
+
+def test_fixing_epsilon_keeps_its_value_and_the_first_stop_is_automatic():
+    app = start("Calibrators", m="spline")
+    rule = model_of(session_of(app)).analysis.compact_logit.rule
+    slider = app.select_slider(key="epsilon")
+    assert slider.value == slider.options[0] == "automatic"
+    press(app, "fix_epsilon")
+    assert session_of(app).settings.epsilon == rule
+    assert model_of(session_of(app)).analysis.compact_logit.epsilon == rule
+    app.select_slider(key="epsilon").set_value("automatic").run()
+    assert session_of(app).settings.epsilon is None
 
 
 @rare
 def test_all_methods_at_once_have_a_line_words_and_a_summary():
     app = start("Calibrators", m=".".join(score_methods()), knots="1", eps="0.001")
-    drawn, words = chart(app, MAPS), rows(app)
+    drawn, words = traces(app, "chart_adjustments"), markup(app, "Metrics")
     for key, method in score_methods().items():
         assert method.label in words
         assert key == "uncalibrated" or method.label in drawn
@@ -83,7 +88,7 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
     assert not app.exception
     assert len(fits) == len(EPSILONS)
     assert chart(app, LOSSES)["Spline"]["marker"] != before["marker"]
-    assert {"Spline, automatic ε", "Automatic ε"} <= chart(app, MAPS).keys()
+    assert {"Spline, automatic ε", "Automatic ε"} <= traces(app, "chart_adjustments").keys()
 
 
 @rare
@@ -92,4 +97,4 @@ def test_methods_of_the_curve_come_with_the_link():
     assert "I-spline" not in chart(app, LOSSES)
     linked = start("Calibrators", m="spline.ispline", over="spline.ispline")
     assert {"Spline", "I-spline"} <= chart(linked, LOSSES).keys()
-    assert re.search("<b>I-spline</b>", rows(linked))
+    assert ">I-spline<" in markup(linked, "Metrics")

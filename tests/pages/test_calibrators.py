@@ -1,6 +1,7 @@
 """Overview and Calibrators: what they say of the calibrators, and the tables beside it."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -9,13 +10,25 @@ from calib.analysis import LiveAnalysis, method_results
 from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
-from calib.text import plain
+from calib.text import plain, significant
 from calib.ui.controls import use_calibrator
+from calib.ui.layout import words as page_words
 from calib.ui.pages.calibrators import page
 from calib.ui.session.session import Session
 from calib.words.overview import why_shown
 from calib.words.recommendations import RULE
-from tests.pages.harness import answers, copied, dropped, markup, model_of, rows, said, start
+from tests.pages.harness import (
+    answers,
+    copied,
+    dropped,
+    markup,
+    model_of,
+    rows,
+    said,
+    session_of,
+    start,
+    tables,
+)
 from tests.rare import rare
 
 
@@ -59,16 +72,12 @@ def test_the_page_has_the_evidence_beside_the_values(analysis, texts):
     app = start("Calibrators")
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
-    # Calibrators hardly change the ranking, so one sentence says the AUC of all.
-    areas = [each.metrics["auc"].value for each in analysis.methods.values()]
-    ranking = f"AUC (ranking): {min(areas):.3f} to {max(areas):.3f} for all methods."
-    assert ranking in said(app)
     table = markup(app, "Metrics")
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
-    assert ">Logistic (on log-odds)<div><small>recommended</small><button" in marked
-    assert re.search(r"<td>0\.3643<small>0\.3399 to 0\.3911</small></td>", marked)
-    change = r"<td>−0\.1013<small>−0\.1309 to −0\.0753</small><small>significantly lower<"
-    assert re.search(change, marked)
+    assert ">Logistic (on log-odds)</button><div><small>recommended</small><button" in marked
+    assert re.search(r"<td[^>]*>0\.3643<small>0\.3399 to 0\.3911</small></td>", marked)
+    bar, change = r"<td[^>]*><svg.*?</svg>", r"−0\.1013<small>−0\.1309 to −0\.0753</small>"
+    assert re.search(f"{bar}{change}<small>significantly lower<", marked)
     # Only an answer that is bad has a colour.
     assert "warned" not in marked
     texts.shown(table)
@@ -81,13 +90,55 @@ def test_the_page_has_the_evidence_beside_the_values(analysis, texts):
 
 def test_columns_of_the_table_can_be_chosen(texts):
     app = start("Calibrators", m="platt")
-    assert app.multiselect(key="columns").value == ["log_loss", "log_loss_change", "ks_error"]
+    first = ["log_loss", "log_loss_change", "brier_score", "ece_quantile", "ks_error", "auc"]
+    assert app.multiselect(key="columns").value == first
+    uniform = start("Calibrators", m="platt", by="uniform")
+    assert "ece_uniform" in uniform.multiselect(key="columns").value
     app.multiselect(key="columns").set_value(["slope", "mce", "ece_uniform"]).run()
     table = markup(app, "Metrics")
     assert ">Calibration slope<" in table
     assert ">Average gap\n(ECE, 15 uniform bins)<" in table
     texts.shown(said(app))
     assert "KS calibration error" not in table
+    # Calibrators hardly change the ranking, so one sentence says the AUC of all.
+    areas = [
+        one.metrics["auc"].value for one in model_of(session_of(app)).analysis.methods.values()
+    ]
+    assert f"AUC (ranking): {min(areas):.3f}" in said(app)
+
+
+def test_a_row_opens_its_formula_parameters_and_code(analysis):
+    app = start("Calibrators")
+    table = markup(app, "Metrics")
+    opened = re.findall("<tr class=opened(?: hidden)?>.*?</tr>", table)
+    assert len(opened) == len(analysis.methods)
+    (first,) = [row for row in opened if "hidden" not in row]
+    advised = analysis.recommendation.method
+    assert f'calib.calibrator("{advised}")' in unescape(first)
+    for key, row in zip(analysis.ranked, opened, strict=True):
+        assert page_words.formula(analysis.methods[key]) in unescape(row)
+        assert f"<dd>{page_words.parameter_count(analysis, key)}</dd>" in row
+    epsilon = analysis.compact_logit.epsilon
+    assert f'calib.calibrator("spline", epsilon={significant(epsilon)})' in unescape(table)
+    fitted = calib.calibrator("spline", epsilon=epsilon).fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    assert fitted.predict([0.5]).shape == (1,)
+
+
+def test_rows_are_sorted_by_exact_numbers_and_copied_with_printed_ones(analysis):
+    (drawn,) = [data for data in tables(start("Calibrators")) if data["name"] == "metrics"]
+    losses = {key: one.metrics["log_loss"].value for key, one in analysis.methods.items()}
+    orders = re.findall(
+        r'<tr(?: class=marked)?><th.*?</th><td data-order="([^"]*)"', drawn["markup"]
+    )
+    assert [*map(float, orders)] == [losses[key] for key in analysis.ranked]
+    head, *lines = [line.split("\t") for line in drawn["text"].split("\n")]
+    at = head.index("Error on unseen rows (log loss)")
+    assert [line[at] for line in lines] == [f"{losses[key]:.4f}" for key in analysis.ranked]
+    assert str(losses["platt"]) in drawn["exact"]
+    markdown = drawn["markdown"].split("\n")
+    assert len(markdown) == 2 + len(analysis.methods)
+    assert all(line.startswith("| ") and line.endswith(" |") for line in markdown)
+    assert f"{losses['platt']:.4f} (" in drawn["markdown"]
 
 
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended(texts):

@@ -139,8 +139,7 @@ def test_epsilon_is_kept_until_it_returns_to_the_rule():
     go(go(app, "Overview"), "Calibrators")
     assert app.select_slider(key="epsilon").value == -3.0
     assert address(app)["eps"] == "0.001"
-    app.toggle(key="epsilon_rule").set_value(True).run()
-    assert app.toggle(key="epsilon_rule").value
+    app.select_slider(key="epsilon").set_value("automatic").run()
     assert "eps" not in app.query_params
 
 

@@ -208,23 +208,15 @@ def columns(session: Session) -> tuple[str, ...]:
     hidden = () if session.is_matrix else choices.MATRIX_COLUMNS
     options = [key for key in choices.COLUMN_LABELS if key not in hidden]
     chosen = choices.COLUMNS.among(session[choices.COLUMNS], options)
-    value = chosen or choices.COLUMNS.among(choices.FIRST_COLUMNS, options)
+    first = [
+        f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
+        for key in choices.FIRST_COLUMNS
+    ]
+    value = chosen or choices.COLUMNS.among(tuple(first), options)
     assign_again(choices.COLUMNS.key, choices.ADDED_METRICS.key)
     with st.popover("Columns", key="columns_menu"), st.container(width=MENU_PIXELS):
         control(session, choices.ADDED_METRICS)
         return control(session, choices.COLUMNS, options, value=value)
-
-
-def epsilon(session: Session, rule: float) -> None:
-    ask(
-        st.toggle,
-        "epsilon_rule",
-        session.settings.epsilon is None,
-        lambda follows: session.change(choices.EPSILON, None if follows else rule),
-        label="Automatic epsilon",
-        help="One order of magnitude below the smallest distance of a score from 0 or 1.",
-    )
-    control(session, choices.EPSILON, value=session.settings.epsilon or rule)
 
 
 def folds(session: Session, rows: Data | None) -> None:
@@ -311,7 +303,9 @@ def settings(session: Session, rows: Data | None) -> None:
     has_bins = session.page in choices.BINNED and session.page != "Reliability"
     binning = (choices.STRATEGY, choices.N_BINS, choices.AUTO_BINS) if has_bins else ()
     shared = (choices.METHODS, choices.CONFIDENCE_LEVEL, choices.N_FOLDS, choices.SEED, *binning)
-    assign_again(*(choice.key for choice in shared))
+    # The page of the calibrators has a second slider.
+    epsilon_key = f"settings_{choices.EPSILON.key}"
+    assign_again(*(choice.key for choice in shared), epsilon_key)
     with st.popover(label, key="settings"), st.container(width=MENU_PIXELS):
         _changed(session, changes)
         methods(session)
@@ -320,6 +314,8 @@ def settings(session: Session, rows: Data | None) -> None:
         if has_bins:
             bins(session)
             control(session, choices.AUTO_BINS)
+        if choices.EPSILON.acts(session.page, facts):
+            control(session, choices.EPSILON, key=epsilon_key)
 
 
 def _changed(session: Session, changes: Mapping[Choice[Any], Any]) -> None:

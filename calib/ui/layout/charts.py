@@ -32,6 +32,7 @@ BUTTONS = "".join(
 # Pixels of small panels, and of charts with a row per method or slice. There are several widths,
 # because text must keep its size: on a phone two small panels stand beside each other.
 SMALL_PANEL_WIDTHS, ROWS_WIDTHS = (160, 174, 230, 290), (340, 400, 470, 560, 670, 880)
+SQUARE_WIDTHS = (260, 300, 342, 380, 460)
 
 
 def drawing(markup: str | Mapping[int, str], key: str, drawn: Chart | None = None) -> None:

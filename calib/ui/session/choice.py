@@ -60,7 +60,7 @@ def number(
     high: float,
     write: Callable[[float], str] = "{:.6g}".format,
     offered: tuple[float, float] | None = None,
-    options: tuple[float, ...] = (),
+    options: tuple[Any, ...] = (),
     name: Callable[[Any], str] = str,
 ) -> Values[Any]:
     bounds = () if options else offered or (low, high)

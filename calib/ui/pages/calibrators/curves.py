@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from html import escape
 
 import streamlit as st
 
-from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.analysis.method_results import function_findings
+from calib.blocks.kinds import Code, Facts, Paragraph, Text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.epsilon import (
     EPSILONS,
@@ -22,20 +22,25 @@ from calib.crossfit.epsilon import (
 )
 from calib.curves.functions import CalibrationFunction
 from calib.data.progress import Progress
-from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.functions import (
+    Rows,
+    adjustments_chart,
+    compact_logit_chart,
+    functions_chart,
+)
 from calib.figures.losses import epsilon_chart
-from calib.text import interval, joined, level, number, plain, significant
-from calib.ui.controls import use_calibrator, widgets
+from calib.text import joined, number, plain, significant
+from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, tables, words
-from calib.ui.session import choices, state
+from calib.ui.layout import charts, words
+from calib.ui.session import choices
 from calib.ui.session.choices import OVER_EPSILON
 from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 
-READING = (
-    "Each line maps the model's score (x) to a calibrated probability (y). The dots are bins of "
-    "{}: mean score against observed frequency, with its interval."
+READING = "Dots are bins of {}, with the interval of the observed frequency."
+AUTOMATIC = (
+    ", automatic: one order of magnitude below the smallest distance of a score from 0 or 1."
 )
 TRANSFORM = (
     "Splines are fitted on this scale, which spreads out scores near 0 and 1. Scores outside "
@@ -47,123 +52,104 @@ EFFECT = (
 )
 VIEW_NOTE = (
     "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
-    "curves below are fitted to the score of this view alone, and methods that need the matrix are "
-    "left out. The tables have the calibrators of the matrix."
+    "curves are fitted to the score of this view alone, and methods that need the matrix are "
+    "left out. The first table has the calibrators of the matrix."
 )
 
 
-def body(session: Session, model: state.Model) -> None:
-    analysis = frame.one_score_analysis(session, model)
+def body(session: Session, analysis: LiveAnalysis) -> None:
+    """The curves of all calibrators, and what they add to a score."""
     if session.is_matrix:
         st.info(f"{VIEW_NOTE} {plain(analysis.recommendation.sentence)}")
-    findings = function_findings(analysis)
-    st.markdown(f"### {plain(findings.sentence)}")
-    if findings.detail:
-        st.markdown(plain(findings.detail))
     if reason := words.too_few(analysis):
         st.info(reason)
         return
-    left, right = st.columns([7, 6], gap="large")
-    with left:
-        with widgets.toolbar("calibrators"):
-            widgets.axis(session)
-            widgets.control(session, choices.KNOTS)
-        diagram(session, analysis)
-    with right:
-        parameters(session, replace(model, analysis=analysis))
-    spline_settings(session, analysis)
-
-
-def diagram(session: Session, analysis: LiveAnalysis) -> None:
+    with widgets.toolbar("calibrators"):
+        axis = session[choices.AXIS] or "linear"
+        control(session, choices.AXIS, value=axis, label_visibility="collapsed")
+        knots = control(session, choices.KNOTS)
     tested = analysis.data.protocol == "test rows"
-    axis = session[choices.AXIS]
-    drawn = charts.kept(
-        functions_chart,
-        analysis,
-        tuple(analysis.methods),
-        rows="test" if tested else "fitted",
-        axis=axis or "linear",
-        highlight_knots=session[choices.KNOTS],
-        by_rule=automatic_calibrators(session, analysis),
-    )
-    charts.chart(drawn, "chart_functions")
-    rows = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
-    st.caption(READING.format(rows))
+    rows: Rows = "test" if tested else "fitted"
+    methods, by_rule = tuple(analysis.methods), automatic_calibrators(session, analysis)
+    small, wide = st.columns([3, 7], gap="large")
+    with small:
+        drawn = charts.kept(
+            functions_chart, analysis, methods, rows=rows, axis=axis, by_rule=by_rule, small=True
+        )
+        charts.chart(drawn, "chart_functions", widths=charts.SQUARE_WIDTHS)
+    with wide:
+        drawn = charts.kept(
+            adjustments_chart,
+            analysis,
+            methods,
+            rows=rows,
+            axis=axis,
+            by_rule=by_rule,
+            highlight_knots=knots,
+        )
+        charts.chart(drawn, "chart_adjustments")
+    findings = function_findings(analysis)
+    about = f"{plain(findings.sentence)}. {plain(findings.detail)}".strip()
+    place = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
+    st.caption(f"{about} {READING.format(place)}")
 
 
-def parameters(session: Session, model: state.Model) -> None:
-    """One row per method, the lowest held-out loss first."""
-    analysis = model.analysis
-    at = level(analysis.settings.confidence_level)
-    with st.container(key="parameters", gap=None):
-        titles = ["Calibrator", "Parameters", f"Log loss, {at} CI"]
-        titles += [] if session.is_matrix else ["Code"]
-        head = "".join(f"<span>{title}</span>" for title in titles)
-        st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
-        for key in analysis.ranked:
-            with st.container(key=f"parameters_{key}"):
-                st.html(parameters_row(analysis, key))
-                # A matrix has curves of one view, but its calibrators for use map whole rows.
-                if not session.is_matrix:
-                    use_calibrator.row_button(session, model, key)
-        tables.with_buttons("parameters", "calibrators", copied_parameters(analysis))
-        st.caption("s is the score. Log loss on held-out rows.")
+def opened(
+    analysis: LiveAnalysis, methods: Mapping[str, MethodResult]
+) -> dict[str, tuple[Text, ...]]:
+    """What the row of each method opens: its words, formula, parameters and code."""
+    return {
+        key: (
+            Paragraph(CALIBRATORS[key].summary),
+            Facts(
+                (
+                    ("Formula, s is the score", words.formula(method)),
+                    ("Parameters", words.parameter_count(analysis, key)),
+                )
+            ),
+            *([] if key == "uncalibrated" else [Code(_code(analysis, key))]),
+        )
+        for key, method in methods.items()
+    }
 
 
-def copied_parameters(analysis: LiveAnalysis) -> list[Iterable[object]]:
-    lines = [
-        {
-            "calibrator": CALIBRATORS[key].label,
-            "parameters": analysis.held_out.calibrators[key].n_parameters(),
-            **analysis.methods[key].metrics["log_loss"].with_bounds("log_loss"),
-            "formula": words.formula(analysis.methods[key]),
-        }
-        for key in analysis.ranked
-    ]
-    return [lines[0], *(line.values() for line in lines)]
+def _code(analysis: LiveAnalysis, key: str) -> str:
+    """The line of Python that makes the calibrator, before it is fitted."""
+    used = f", epsilon={significant(analysis.compact_logit.epsilon)}" if takes_epsilon(key) else ""
+    return f'calib.calibrator("{key}"{used})'
 
 
-def parameters_row(analysis: LiveAnalysis, key: str) -> str:
-    method, loss = analysis.methods[key], analysis.methods[key].metrics["log_loss"]
-    is_advised = key == analysis.recommendation.method
-    name = f"<b>{escape(CALIBRATORS[key].label)}</b>{' recommended' if is_advised else ''}"
-    return (
-        f'<div class="parameters{" marked" if is_advised else ""}">'
-        f"<span>{name}</span>"
-        f"<span>{words.parameter_count(analysis, key)}"
-        '<span class="unseen"> parameters</span></span>'
-        f'<span><span class="unseen">log loss </span>{number(loss.value)}'
-        f"<small>{interval(loss)}</small></span>"
-        f"<small>{escape(words.formula(method))}</small></div>"
-    )
-
-
-def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
-    """Epsilon of splines, computed when it is opened."""
+def epsilon(session: Session, analysis: LiveAnalysis) -> None:
+    """The epsilon of splines with its value; its effect is computed when it is opened."""
     options = epsilon_methods(analysis)
     if not options:
         return
-    chosen = bool({choices.EPSILON, OVER_EPSILON} & session.explicit)
-    settings = st.expander(
-        "Spline settings", expanded=chosen, key="spline_settings", on_change="rerun"
-    )
-    if not settings.open:
-        return
-    with settings:
-        scale, effect = st.columns(2, gap="large")
-        with scale:
-            transform(session, analysis)
-        with effect:
-            st.markdown("#### Effect of epsilon")
-            over_epsilon(session, analysis, options)
-
-
-def transform(session: Session, analysis: LiveAnalysis) -> None:
-    st.markdown("#### Compact logit")
-    widgets.epsilon(session, analysis.compact_logit.rule)
-    drawn = compact_logit_chart(analysis)
-    charts.chart(drawn, "chart_compact_logit")
+    st.markdown("### Epsilon of splines")
+    logit, chosen = analysis.compact_logit, session.settings.epsilon
+    slider, value = st.columns([3, 4], gap="large", vertical_alignment="bottom")
+    with slider:
+        control(session, choices.EPSILON)
+    with value, st.container(horizontal=True, vertical_alignment="center", key="epsilon_value"):
+        st.markdown(f"**ε = {significant(logit.epsilon, 2)}**{'' if chosen else AUTOMATIC}")
+        if chosen is None:
+            # The value stays the same, so that a person can first compare and then move it.
+            fix = (choices.EPSILON, logit.rule)
+            st.button("Fix this value", key="fix_epsilon", on_click=session.change, args=fix)
     st.caption(TRANSFORM)
+    is_chosen = bool({choices.EPSILON, OVER_EPSILON} & session.explicit)
+    effect = st.expander(
+        "Effect on the held-out log loss",
+        expanded=is_chosen,
+        key="epsilon_effect",
+        on_change="rerun",
+    )
+    if effect.open:
+        with effect:
+            losses, scale = st.columns(2, gap="large")
+            with losses:
+                over_epsilon(session, analysis, options)
+            with scale:
+                charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
 
 
 def epsilon_methods(analysis: LiveAnalysis) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.blocks.kinds import Table, Value
+from calib.blocks.kinds import Table, Text, Value
 from calib.blocks.methods import (
     DIFFERENCE,
     MetricColumn,
@@ -21,7 +22,6 @@ from calib.blocks.methods import (
 )
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
-from calib.figures.functions import difference_chart, matrix_difference_chart
 from calib.figures.losses import checkpoint_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import before_after_panel
@@ -53,7 +53,7 @@ from calib.words.measures import (
 )
 from calib.words.recommendations import RULE
 
-TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
+TABLE = "Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
 ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
@@ -66,12 +66,10 @@ PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
 )
-CHANGES = """
-- **Left of zero** is better than the uncalibrated scores.
-- If the interval **includes zero**, the difference is not significant. Clipped intervals are given
-  in full in the table.
-- Differences are paired by row, so their intervals are narrower than those of the losses.
-"""
+CHANGES = (
+    " Left of the vertical line is better than the uncalibrated scores; a change whose interval "
+    "includes 0 is not significant."
+)
 MATRIX_CHANGE = """
 - **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
   and the multiclass Brier score sums over the classes.
@@ -112,25 +110,36 @@ def page() -> None:
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     from_best = differences_from_best(session, analysis)
-    st.markdown(f"## {plain(finding(analysis, from_best))}")
+    with st.container(horizontal=True, key="lead_and_code"):
+        st.markdown(f"## {plain(finding(analysis, from_best))}")
+        use_calibrator.button(session, model, leads=True)
     recommendation(analysis)
-    use_calibrator.button(session, model, leads=True)
-    curves.body(session, model)
-    st.markdown("### Metrics")
+    of_scores = frame.one_score_analysis(session, model)
+    curves.body(session, of_scores)
     with widgets.toolbar("columns"):
+        st.markdown("### Metrics of held-out rows")
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
         st.markdown("#### All classes")
         columns = chosen_columns(analysis, shown, matrix_columns(compared, with_best=True))
-        table(session, model, "Metrics of all classes", columns)
-        if len(analysis.methods) > 1:
-            matrix_forest(analysis)
+        table(session, model, "Metrics of all classes", columns, {})
+        frame.reading(MATRIX_CHANGE, "the changes of all classes")
         st.markdown(f"#### This view: {plain(analysis.data.positive_name)}")
         from_best = {}
     columns = metric_columns(analysis.columns, analysis.methods, from_best)
-    table(session, model, "Metrics", chosen_columns(analysis, shown, columns))
+    functions = {} if analysis.multiclass else of_scores.methods
+    chosen = chosen_columns(analysis, shown, columns)
+    table(session, model, "Metrics", chosen, curves.opened(of_scores, functions))
+    if analysis.multiclass:
+        st.markdown("#### Calibrators of this score alone")
+        (loss, *_) = metric_columns(of_scores.columns, of_scores.methods, {})
+        name, rows = "Calibrators of this score", curves.opened(of_scores, of_scores.methods)
+        alone = replace(loss, label="Log loss of this\nscore alone")
+        blocks.show(metric_table(name, [alone], of_scores.ranked, "", opened=rows))
+    curves.epsilon(session, of_scores)
     if len(analysis.methods) > 1:
-        changes_and_panels(analysis)
+        st.markdown(f"### {plain(titles.before_after(analysis, analysis.ranked))}")
+        panels(analysis)
     reproduce_number.show(session, model)
 
 
@@ -177,7 +186,11 @@ def chosen_columns(
 
 
 def table(
-    session: Session, model: state.Model, about: str, columns: Sequence[MetricColumn]
+    session: Session,
+    model: state.Model,
+    about: str,
+    columns: Sequence[MetricColumn],
+    opened: Mapping[str, tuple[Text, ...]],
 ) -> None:
     analysis = model.analysis
     buttons = use_calibrator.fitted(model.analysis)
@@ -186,17 +199,26 @@ def table(
     advised = analysis.recommendation.method
     chance = CHANCE if any(column.has_chance_level for column in columns) else ""
     ece = f" {ECE}" if any(column.key.startswith("ece_") for column in columns) else ""
-    st.caption(f"{LOWER}{chance}.{ece}")
-    drawn = metric_table(about, columns, analysis.ranked, advised, hints=hints, with_code=buttons)
+    changes = CHANGES if any(column.key == "log_loss_change" for column in columns) else ""
+    st.caption(words.protocol(analysis))
+    drawn = metric_table(
+        about,
+        columns,
+        analysis.ranked,
+        advised,
+        hints=hints,
+        with_code=buttons,
+        opened=opened,
+    )
     if chosen := blocks.show(drawn):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
     methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
-    about_all = "\n".join([words.protocol(analysis), "", *methods])
+    about_all = "\n".join(methods)
     platt = [PLATT] if {"platt", "logistic"} <= set(analysis.ranked) else []
-    said = [TABLE.format(at), *platt, *_ranking(analysis, columns)]
-    st.caption(" ".join(said), help=about_all)
+    said = [f"{TABLE.format(at)}{changes} {LOWER}{chance}.{ece}", *platt]
+    st.caption(" ".join([*said, *_ranking(analysis, columns)]), help=about_all)
 
 
 def _ranking(analysis: Analysis, columns: Sequence[MetricColumn]) -> list[str]:
@@ -246,17 +268,6 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     return f"Recommended: {name}. {gain} ({said})."
 
 
-def changes_and_panels(analysis: Analysis) -> None:
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        drawn = charts.kept(difference_chart, analysis, "log_loss")
-        charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
-        frame.reading(CHANGES, "the changes")
-    with right, st.container(key="held_out"):
-        st.markdown(f"### {plain(titles.before_after(analysis, analysis.ranked))}")
-        panels(analysis)
-
-
 def panels(analysis: Analysis) -> None:
     curve = analysis.uncalibrated.reliability
     if reason := undrawn(curve):
@@ -268,12 +279,6 @@ def panels(analysis: Analysis) -> None:
         for key in analysis.ranked:
             drawn = charts.kept(before_after_panel, analysis, key)
             charts.chart(drawn, f"chart_before_after_{key}", widths=charts.SMALL_PANEL_WIDTHS)
-
-
-def matrix_forest(analysis: Analysis) -> None:
-    drawn = charts.kept(matrix_difference_chart, analysis)
-    with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=charts.ROWS_WIDTHS):
-        frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
 def compare_models(session: Session, model: state.Model) -> None:

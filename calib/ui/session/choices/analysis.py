@@ -29,7 +29,8 @@ from calib.ui.session.page_list import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILON_RANGE = (1e-15, 0.32)
-# The slider offers these powers of ten.
+# The slider offers the value of the rule first, and then these powers of ten.
+AUTOMATIC = "automatic"
 EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
@@ -121,7 +122,9 @@ EPSILON = Choice[float | None](
     link="eps",
     default=DEFAULTS["epsilon"],
     values=number(
-        *EPSILON_RANGE, options=EXPONENTS, name=lambda exponent: significant(10.0**exponent, 2)
+        *EPSILON_RANGE,
+        options=(AUTOMATIC, *EXPONENTS),
+        name=lambda stop: stop if stop == AUTOMATIC else significant(10.0**stop, 2),
     ),
     label="ε (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
@@ -129,10 +132,12 @@ EPSILON = Choice[float | None](
     chip=lambda value: f"ε = {significant(value or 0.0)}",
     acts_on=on(*WITH_ANALYSIS, when="uses epsilon"),
     widget=st.select_slider,
-    shown=lambda value: float(
-        np.clip(round(math.log10(value or 1.0), 1), EXPONENTS[0], EXPONENTS[-1])
+    shown=lambda value: (
+        AUTOMATIC
+        if value is None
+        else float(np.clip(round(math.log10(value), 1), EXPONENTS[0], EXPONENTS[-1]))
     ),
-    taken=lambda exponent: 10.0**exponent,
+    taken=lambda stop: None if stop == AUTOMATIC else 10.0**stop,
 )
 
 N_FOLDS = Choice[int](

@@ -56,10 +56,9 @@ MATRIX_COLUMNS = {
     for key in COLUMN_LABELS
     if key.startswith(("accuracy", "ece_top", "ece_cl", "ks_top", "ks_w"))
 }
-# The ECE is one click away: it depends on its bins, and would seem to contradict the log loss.
 FIRST_COLUMNS = (
     *("log_loss", "log_loss_change", "accuracy", "ece_top_label", "ece_classwise"),
-    "ks_error",
+    *("brier_score", "ece_quantile", "ks_error", "auc"),
 )
 
 
