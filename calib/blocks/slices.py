@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from calib.analysis import Analysis, MethodResult
-from calib.analysis.slices import SliceGaps, SliceTests
-from calib.analysis.verdict import SIGNIFICANCE, adjusted
+from calib.analysis import Analysis
+from calib.analysis.slices import SliceGaps, SliceOverTime, SliceTests
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import (
     Annotated,
     Block,
@@ -20,7 +21,8 @@ from calib.blocks.kinds import (
     Tabs,
     Value,
 )
-from calib.curves.reliability import FEW_ROWS
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.figures.slice_rows import Scores, SliceRow
 from calib.figures.slices import slice_chart
 from calib.numerics.intervals import Estimate
 from calib.text import (
@@ -32,14 +34,21 @@ from calib.text import (
     percent,
     plural,
     points,
+    significant,
 )
 from calib.words import slices as wording
 from calib.words.measures import KS
 from calib.words.overview import why_shown
 from calib.words.slices import MAX_IN_ORDER, in_reading_order, slice_names
 
+# A page draws the slices with the strongest evidence.
+MAX_DRAWN = 12
 # A page lists more slices than paper; the CSV file of a report has all of its slices.
 MAX_LISTED, MAX_PRINTED = 500, 40
+COPIED = (
+    *("Slice", "Scores", "Rows", "Positives", "Predicted", "Observed", "Difference"),
+    *("Difference low", "Difference high", "Slope", "Slope low", "Slope high", KS, "p (Holm)"),
+)
 TOO_FEW = f"< {FEW_ROWS} rows"
 READING = Fold(
     (
@@ -66,7 +75,6 @@ def slices(
     analysis: Analysis,
     gaps: Mapping[str, SliceGaps],
     tests: Mapping[str, SliceTests],
-    of_all: Mapping[str, SliceGaps] | None = None,
     *,
     most: int = MAX_PRINTED,
     n_left_out: int = 0,
@@ -75,14 +83,11 @@ def slices(
 ) -> tuple[Block, ...]:
     """The finding, the chart with a sentence per method, and the tables.
 
-    The keys are methods. `of_all` are the gaps of all rows, `n_left_out` and `n_merged` numbers of
-    slices that are not shown on their own. If a section has several such lists, only the first is
+    The keys are methods. `n_left_out` and `n_merged` are numbers of slices that are not shown
+    on their own. If a section has several such lists, only the first is
     `explained`.
     """
     first, n_slices = gaps["uncalibrated"], len(gaps["uncalibrated"])
-    mixed = (first.positives > 0) & (first.positives < first.rows)
-    # A slice of one row has one outcome in any column.
-    reveals = n_slices > 1 and not mixed.any() and not first.few.all()
     drawn = slice_chart(gaps, tests, recommended=analysis.recommendation.method)
     notes: list[Block] = [
         Paragraph(sentence, about=analysis.methods[key].label)
@@ -97,17 +102,21 @@ def slices(
         notes.append(READING)
     caption = _caption(tests, first.columns, most, n_slices + n_left_out, n_merged)
     tables = {
-        analysis.methods[key].label: _table(
-            gaps[key], one, of_all[key] if of_all else None, analysis.methods[key], caption, most
-        )
+        analysis.methods[key].label: _table(gaps[key], one, caption, most)
         for key, one in tests.items()
     }
     return (
         Heading(wording.heading(tests["uncalibrated"], first.columns)),
-        *([REVEALS_OUTCOME] if reveals else []),
+        *([REVEALS_OUTCOME] if reveals_outcome(first) else []),
         Annotated(Drawing(drawn, "slices", has_rows=True), tuple(notes)),
         Tabs("Slices", tables),
     )
+
+
+def reveals_outcome(gaps: SliceGaps) -> bool:
+    """Whether all rows of each slice have the same outcome. A slice of one row always has."""
+    mixed = (gaps.positives > 0) & (gaps.positives < gaps.rows)
+    return len(gaps) > 1 and not mixed.any() and not gaps.few.all()
 
 
 def _sentence(key: str, tests: SliceTests, gaps: SliceGaps) -> str:
@@ -132,13 +141,30 @@ def _caption(
     return " ".join(filter(None, [*said, merged if n_merged else ""]))
 
 
+def tables(
+    labels: Mapping[str, str],
+    gaps: Mapping[str, SliceGaps],
+    tests: Mapping[str, SliceTests],
+    of_all: Mapping[str, tuple[SliceGaps, SliceTests]],
+) -> Tabs:
+    """The exact numbers of all slices and of all rows, by the label of the scores."""
+    n_slices = len(next(iter(gaps.values())))
+    caption = _caption(tests, next(iter(gaps.values())).columns, MAX_LISTED, n_slices, 0)
+    return Tabs(
+        "Slices",
+        {
+            label: _table(gaps[key], tests[key], caption, MAX_LISTED, of_all[key])
+            for key, label in labels.items()
+        },
+    )
+
+
 def _table(
     gaps: SliceGaps,
     tests: SliceTests,
-    of_all: SliceGaps | None,
-    method: MethodResult,
     caption: str,
     most: int,
+    of_all: tuple[SliceGaps, SliceTests] | None = None,
 ) -> Table:
     at = level(gaps.confidence_level)
     meanings = {
@@ -150,27 +176,26 @@ def _table(
         "Calibration, p (Holm)": TESTED,
     }
     names, marked = slice_names(gaps.columns, gaps.names), tests.significant(SIGNIFICANCE)
-    rows = [_row_of_all(of_all, method)] if of_all else []
-    for i in in_reading_order(tests, most).tolist():
-        slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
-        p = TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])
-        tested = slope_value(slope), Value(percent(tests.ks[i])), Value(p)
-        rows.append((*_gap_values(names[i], gaps, i, marked=bool(marked[i])), *tested))
+    rows = [_row("All rows", *of_all, 0)] if of_all else []
+    rows += [
+        _row(names[i], gaps, tests, i, marked=bool(marked[i]))
+        for i in in_reading_order(tests, most).tolist()
+    ]
     return Table(caption, ("Slice", *meanings), tuple(rows), meanings=meanings)
 
 
-def _row_of_all(gaps: SliceGaps, method: MethodResult) -> tuple[Value, ...]:
-    p = min((p for p in adjusted(method.all_tests).values() if not math.isnan(p)), default=math.nan)
-    tested = Value(percent(method.ks.statistic)), Value(p_value(p))
-    return (*_gap_values("All rows", gaps, 0), slope_value(method.metrics["slope"]), *tested)
-
-
-def _gap_values(name: str, gaps: SliceGaps, i: int, *, marked: bool = False) -> tuple[Value, ...]:
+def _row(
+    name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, marked: bool = False
+) -> tuple[Value, ...]:
+    slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
     return (
         Value(name, plural(gaps.rows[i], "row"), marked=marked),
         Value(percent(gaps.mean_score[i])),
         Value(percent(gaps.observed[i]), f"{count(gaps.positives[i])} positive"),
         Value(points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}"),
+        slope_value(slope),
+        Value(percent(tests.ks[i])),
+        Value(TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])),
     )
 
 
@@ -179,3 +204,94 @@ def slope_value(slope: Estimate) -> Value:
     if math.isnan(slope.value):
         return Value("not estimable")
     return Value(number(slope.value, 2), interval(slope, 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicedScores:
+    """Slices and all rows under the uncalibrated scores, and under those after calibration.
+
+    The keys are those of `labels`, the uncalibrated scores first. Curves and periods are by the
+    number of a slice; those of all rows have no number.
+    """
+
+    labels: Mapping[str, str]
+    gaps: Mapping[str, SliceGaps]
+    tests: Mapping[str, SliceTests]
+    of_all: Mapping[str, tuple[SliceGaps, SliceTests]]
+    curves: Mapping[tuple[str, int | None], ReliabilityCurve]
+    over_time: Mapping[tuple[str, int | None], SliceOverTime]
+
+    def rows(self, actions: Mapping[int | None, str]) -> tuple[SliceRow, ...]:
+        """The slices with the strongest evidence first, and all rows. `actions` are by number."""
+        (first, *_), names = self.labels, slice_names(self.columns, self.gaps_now.names)
+        drawn = [
+            self._row(i, names[i], int(self.tests[first].number[i]), actions)
+            for i in self.tests[first].order[:MAX_DRAWN].tolist()
+        ]
+        return (*drawn, self._row(0, "All rows", None, actions))
+
+    @property
+    def gaps_now(self) -> SliceGaps:
+        return next(iter(self.gaps.values()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.gaps_now.columns
+
+    def _row(
+        self, i: int, name: str, number: int | None, actions: Mapping[int | None, str]
+    ) -> SliceRow:
+        keys = list(self.labels)
+        before, *others = (self._scores(key, i, number) for key in keys)
+        # A plan for other rows keeps the scores of this slice, and changes nothing here.
+        after = next((one for one in others if not _are_equal(before, one)), None)
+        gaps = self.gaps_now if number is not None else self.of_all[keys[0]][0]
+        times = self.over_time.get((keys[0], number))
+        return SliceRow(
+            name,
+            int(gaps.rows[i]),
+            int(gaps.positives[i]),
+            before,
+            after,
+            over_time=None if times is None else times.observed,
+            half=None if times is None else times.half,
+            action=actions.get(number, ""),
+            is_total=number is None,
+        )
+
+    def _scores(self, key: str, i: int, number: int | None) -> Scores:
+        gaps, tests = (self.gaps[key], self.tests[key]) if number is not None else self.of_all[key]
+        times = self.over_time.get((key, number))
+        return Scores(
+            Estimate(float(gaps.gap[i]), float(gaps.low[i]), float(gaps.high[i])),
+            float(gaps.observed[i]),
+            float(gaps.mean_score[i]),
+            float(tests.ks[i]),
+            float(tests.p_adjusted[i]),
+            self.curves.get((key, number)),
+            None if times is None else times.mean_score,
+        )
+
+    def copied(self) -> list[list[str]]:
+        """The numbers of all slices, as they are copied, the head first."""
+        lines = [list(COPIED)]
+        for key, label in self.labels.items():
+            gaps, tests = self.gaps[key], self.tests[key]
+            names = slice_names(gaps.columns, gaps.names)
+            lines.append(_copied("All rows", label, *self.of_all[key], 0))
+            lines += [_copied(names[i], label, gaps, tests, i) for i in range(len(gaps))]
+        return lines
+
+
+def _are_equal(one: Scores, other: Scores) -> bool:
+    return (one.gap.value, one.ks_error) == (other.gap.value, other.ks_error)
+
+
+def _copied(name: str, label: str, gaps: SliceGaps, tests: SliceTests, i: int) -> list[str]:
+    numbers = (
+        *(gaps.mean_score[i], gaps.observed[i], gaps.gap[i], gaps.low[i], gaps.high[i]),
+        *(tests.slope[i], tests.slope_low[i], tests.slope_high[i], tests.ks[i]),
+        tests.p_adjusted[i],
+    )
+    exact = ["" if math.isnan(value) else significant(value, 6) for value in numbers]
+    return [name, label, str(gaps.rows[i]), str(gaps.positives[i]), *exact]

@@ -367,9 +367,6 @@ TITLES = TOP + 2 * TITLE_ROW
 # Pixels beside a small panel, which are just enough for the labels of its axes: on a phone two
 # panels stand beside each other, and what labels do not need is left for the dots.
 SMALL_LEFT, SMALL_RIGHT, SMALL_BOTTOM = 36, 15, 24
-# The ends of the axes of classes. Of many classes each has small scores, whose dots would all stand
-# in one corner of a whole diagram.
-ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
 
 
 @chart
@@ -470,7 +467,7 @@ def class_panel(
     ks_error : float
         The KS error of that score.
     highest : float
-        The end of both axes: see `highest_of`.
+        The end of both axes.
     """
     error = percent(ks_error)
     scale = Scale("linear", LINEAR.low * highest, LINEAR.high * highest)
@@ -488,12 +485,6 @@ def class_panel(
         left=SMALL_LEFT,
         bottom=SMALL_BOTTOM,
     )
-
-
-def highest_of(curves: Sequence[ReliabilityCurve]) -> float:
-    """The end of axes that show all dots of some curves."""
-    largest = max(float(part.max()) for c in curves for part in (c.mean_score, c.observed))
-    return next(end for end in ENDS if end >= min(largest, 1.0))
 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:

@@ -37,7 +37,7 @@ def heading(table: PeriodTable) -> str:
         return f"No period has {FEW_ROWS} rows, so none is tested"
     n = int(table.significant(SIGNIFICANCE).sum())
     if not n:
-        return f"No evidence of miscalibration in any of {plural(judged, 'period')}"
+        return f"No error found in any of {plural(judged, 'period')}"
     return f"{n:,} of {plural(judged, 'period')} {'is' if n == 1 else 'are'} miscalibrated"
 
 

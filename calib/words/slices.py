@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import date
 
 import numpy as np
 
@@ -13,7 +14,17 @@ from calib.curves.reliability import FEW_ROWS
 from calib.data.slicing import CROSSED
 from calib.numerics.arrays import IntArray
 from calib.numerics.intervals import Estimate
-from calib.text import interval, level, number, p_value, percent, plural, points, shortened
+from calib.text import (
+    day_words,
+    interval,
+    level,
+    number,
+    p_value,
+    percent,
+    plural,
+    points,
+    shortened,
+)
 from calib.words.measures import KS
 
 # More slices are sorted by evidence, because the few that matter would be hard to find.
@@ -63,9 +74,56 @@ def heading(tests: SliceTests, columns: Sequence[str]) -> str:
         return f"No slice {by} has {FEW_ROWS} rows, so none is tested"
     n = int(tests.significant(SIGNIFICANCE).sum())
     if not n:
-        return f"No evidence of miscalibration in any of {plural(judged, 'slice')} {by}"
+        return f"No error found in any of {plural(judged, 'slice')} {by}"
     are = "is" if n == 1 else "are"
     return f"{n:,} of {plural(judged, 'slice')} {by} {are} miscalibrated"
+
+
+def headline(tests: SliceTests, gaps: SliceGaps, since: date | None = None) -> str:
+    """Which slices are miscalibrated, with the direction if it is only one."""
+    when = f" since {day_words(since)}" if since else ""
+    wrong, judged = np.flatnonzero(tests.significant(SIGNIFICANCE)), int((~tests.few).sum())
+    if len(wrong) != 1 or judged == 1:
+        return f"{heading(tests, gaps.columns)}{when if judged else ''}"
+    i = int(wrong[0])
+    name = _slice_name(gaps.columns, shortened(tests.names[i]))
+    others = judged - 1
+    rest = "slice" if others == 1 else f"{others:,} slices"
+    error = _direction(gaps, i) or "miscalibrated"
+    return f"{name[:1].upper()}{name[1:]} is {error}{when}; no error found in the other {rest}"
+
+
+def _direction(gaps: SliceGaps, i: int) -> str:
+    """Whether the scores of a slice are too high or too low; "" if neither is clear."""
+    if gaps.low[i] > 0.0:
+        return "too low"
+    return "too high" if gaps.high[i] < 0.0 else ""
+
+
+def lead(
+    tests: SliceTests,
+    gaps: SliceGaps,
+    after: SliceTests | None = None,
+    by: str = "",
+    since: date | None = None,
+) -> str:
+    """The slice with the strongest evidence, with its difference and test, and what is left."""
+    wrong, judged = tests.significant(SIGNIFICANCE), int((~tests.few).sum())
+    when = f"Since {day_words(since)}, " if since else ""
+    said = []
+    if wrong.any():
+        i = int(tests.order[0])
+        error, at = _direction(gaps, i), p_value(tests.p_adjusted[i])
+        name = _slice_name(gaps.columns, shortened(tests.names[i]))
+        rates = f"{percent(gaps.observed[i])} observed, {percent(gaps.mean_score[i])} predicted"
+        mean = f"are {error} on average" if error else "have the right mean but are miscalibrated"
+        said.append(f"{when}scores of {name} {mean}: {rates} ({at}).")
+        said[0] = f"{said[0][:1].upper()}{said[0][1:]}"
+    if after is not None:
+        left = int(after.significant(SIGNIFICANCE).sum())
+        still = f"{left:,} of {plural(judged, 'slice')}" if left else f"no slice of {judged:,}"
+        said.append(f"After {by}, {still} {'are' if left > 1 else 'is'} miscalibrated.")
+    return " ".join(said)
 
 
 def _largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:

@@ -43,10 +43,9 @@ PAGES = {
     "/": 1,
     "/reliability": 1,
     "/cumulative": 1,
-    "/slices": 2,
+    "/slices?pick=0.1": 1,
     "/calibrators": 8,
     "/calibrators?ex=rounds": 9,
-    "/classes?ex=digits": 10,
     "/decisions": 2,
     "/monitor?ex=churn": 1,
 }

@@ -62,7 +62,7 @@ def test_a_link_restores_the_view_and_the_methods(page: Page):
 
 def press(page: Page, x: int, y: int) -> None:
     """Press the mouse within the table of classes: its cells are drawn, not elements."""
-    canvas = by_key(page, "table_classes").locator("canvas").first
+    canvas = by_key(page, "table_classes_uncalibrated").locator("canvas").first
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     page.mouse.click(box["x"] + x, box["y"] + y)
@@ -77,8 +77,20 @@ def opened(page: Page, k: int, name: str) -> None:
 TICK, HEAD, FIRST = 16, 17, 53
 
 
+def open_numbers(page: Page) -> None:
+    by_key(page, "class_numbers").locator("summary").click()
+    settle(page)
+
+
+def test_the_name_of_a_class_opens_it(page: Page):
+    visit(page, "/slices?ex=digits&kind=class")
+    by_key(page, "slice_rows").get_by_role("button", name="nine").click()
+    opened(page, 9, "nine")
+
+
 def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     visit(page, "/classes?ex=digits")
+    open_numbers(page)
     press(page, 120, HEAD)  # The table is sorted by rows, fewest first.
     settle(page)
     press(page, TICK, FIRST)
@@ -90,6 +102,7 @@ def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
 
 def test_a_class_opens_by_the_keyboard(page: Page):
     visit(page, "/classes?ex=digits")
+    open_numbers(page)
     press(page, 60, FIRST)
     for key in ("ArrowDown", "Shift+Space"):
         # The table is a canvas: nothing in the page tells that it has seen the click, or a key.

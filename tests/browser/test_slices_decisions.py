@@ -57,6 +57,11 @@ def open_static_charts(page: Page) -> None:
     settle(page)
 
 
+def open_folded(page: Page, name: str) -> None:
+    by_key(page, f"folded_{name}_first").locator("summary").click()
+    settle(page)
+
+
 def threshold_of(headline: Locator) -> str:
     return headline.inner_text().removeprefix("At a threshold of ").split(",")[0]
 
@@ -86,7 +91,7 @@ def test_a_segment_is_searched_and_added_to_the_slices(page: Page, tmp_path):
     for key, value in (("slice_by", "device"), ("cross", "region")):
         expect(by_key(page, key).get_by_role("combobox")).to_have_value(value)
     expect(by_key(page, "picked")).to_contain_text("device phone × region north")
-    expect(page.get_by_role("heading", name="of 6 slices")).to_be_visible()
+    expect(page.get_by_role("heading", name="no error found in the other 5 slices")).to_be_visible()
     by_key(page, "search_segments").get_by_role("button", name="Close search").click()
     settle(page)
     expect(page.get_by_role("heading", name="1 segment is miscalibrated")).to_have_count(0)
@@ -235,21 +240,19 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
     go(page, "Slices")
-    verdict = "1 of 2 slices by site is miscalibrated"
+    verdict = "Site south is too high; no error found in the other slice"
     expect(page.get_by_role("heading", name=verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
-    forest = by_key(page, "chart_slices").locator("svg.plot")
-    few = forest.locator("svg circle[fill=none] title")
-    expect(few).to_have_count(1)
-    assert (few.text_content() or "").startswith("<b>tiny</b>")
-    expect(forest.get_by_text("<b>tiny</b>").first).to_be_visible()
-    south = forest.locator("text", has_text="south").first
-    shaded = forest.locator("svg path[fill^=rgba]")
-    rows, name = [row.bounding_box() for row in shaded.all()], south.bounding_box()
-    middle = name["y"] + name["height"] / 2
-    assert any(row["y"] < middle < row["y"] + row["height"] for row in rows)
+    rows = by_key(page, "slice_rows").get_by_role("row")
+    south, tiny = rows.filter(has_text="site south"), rows.filter(has_text="site <b>tiny</b>")
+    expect(south.locator(".tests .now.error")).to_contain_text("error found")
+    expect(south.locator(".bars circle.now.error")).to_be_visible()
+    expect(tiny).to_contain_text("too few rows to test")
+    expect(tiny.locator(".strip rect")).not_to_have_count(0)
+    open_folded(page, "overlay")
     assert drawn(page, "chart_overlay", "slice 1")
 
+    open_folded(page, "periods")
     (slope,) = drawn(page, "chart_periods", "uncalibrated", yaxis="y2")
     assert len(slope["x"]) == 24
     choose(page, "unit", "Year")
@@ -269,9 +272,8 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
 
 def test_a_link_restores_slices_and_decisions(page: Page):
     visit(page, "/slices?slice=half&cross=side&after=isotonic")
-    for kind in ("circle", "path"):  # The markers of uncalibrated scores and of Isotonic.
-        gaps = by_key(page, "chart_slices").locator(f"svg.plot svg {kind}:has(title)")
-        expect(gaps).to_have_count(4)
+    for when in ("now", "after"):  # Four slices and all rows have both.
+        expect(by_key(page, "slice_rows").locator(f".bars circle.{when}")).to_have_count(5)
     go(page, "Decisions")
     open_static_charts(page)
     for method in ("uncalibrated", "isotonic"):

@@ -77,7 +77,7 @@ OTHERS = {
         "calib/ui/controls/widgets.py",
         "calib/ui/pages/slices/classes.py",
     ),
-    *("calib/figures/axes.py", "calib/figures/svg.py"),
+    *("calib/figures/axes.py", "calib/figures/slice_rows.py", "calib/figures/svg.py"),
     *(
         "calib/reports/contents/codec.py",
         "calib/reports/render/archive.py",

@@ -62,7 +62,7 @@ BEFORE: dict[str, Any] = {
 # Other data show these: a matrix, several models, an inspected bin. The last three change only
 # Monitor, which has no chips.
 OTHERWISE = {
-    *("view", "model", "classes", "slice_kind", "bin_of"),
+    *("view", "model", "classes", "slice_kind", "since_change", "bin_of"),
     *("horizon", "watched", "stored_monitor"),
 }
 CHANGED = {

@@ -21,10 +21,12 @@ from tests.pages.harness import (
     headings,
     metric_tables,
     model_of,
+    opened,
     press,
     said,
     session_of,
     start,
+    tables,
 )
 from tests.pages.test_matrices import csv, npz
 from tests.rare import rare
@@ -108,23 +110,45 @@ def test_a_view_that_does_not_exist_is_refused_in_words(view, texts):
     assert "view" not in app.query_params
 
 
-def test_classes_are_told_worst_first_and_by_method(texts):
+def class_rows(app):
+    """The HTML of each drawn class by its name, in order."""
+    drawn = next(each["markup"] for each in tables(app) if each["name"] == "classes")
+    rows = re.split(r'<div class="row[^"]*" role=row>', drawn)[1:]
+    return {re.search(r"<b>(.*?)</b>", row)[1]: row for row in rows}
+
+
+def test_classes_are_told_worst_first_before_and_after(texts):
     app = start("Slices", **DIGITS, kind="class")
-    table = app.dataframe[0].value
-    assert (np.diff(table["ks_error"]) <= 0).all()
-    texts.shown(said(app))
-    texts.shown(said(app))
+    rows = class_rows(app)
+    errors = [float(re.search(r"<b>([\d.]+)%</b> now", row)[1]) for row in rows.values()]
+    assert errors == sorted(errors, reverse=True)
+    assert len(rows) == 10
+    # A class is drawn with the interval of observed minus predicted, before and after.
+    for row in rows.values():
+        assert len(re.findall(r'<line class="bar ', row)) == 2
     texts.shown(said(app), "words")
     assert "KS error" not in said(app)
     lines = copied(app, "classes")[0]
-    assert lines["class"].tolist() == table["class"].tolist()
+    assert lines["class"].tolist() == list(rows)
     assert {"ks_error", "ece"} <= set(lines)
-    app.selectbox(key="classes").set_value("temperature").run()
-    assert "## Temperature: " in said(app)
-    errors = [float(re.search(r">KS ([\d.]+)%<", chart)[1]) for chart in drawings(app)]
-    assert errors == sorted(errors, reverse=True)
-    assert len(errors) == 10
-    assert address(app)["cls"] == "temperature"
+    app = opened(app, classes.NUMBERS)
+    table = app.dataframe[0].value
+    assert (np.diff(table["ks_error"]) <= 0).all()
+    assert lines["class"].tolist() == table["class"].tolist()
+    app.selectbox(key="classes").set_value("isotonic").run()
+    assert "Isotonic: " in said(app)
+    assert address(app)["cls"] == "isotonic"
+
+
+def test_classes_with_small_scores_have_log_odds_axes():
+    rng = np.random.default_rng(5)
+    logits = rng.normal(0.0, 0.2, (2000, 90))
+    label = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    probs = np.exp(logits)
+    probs /= probs.sum(axis=1, keepdims=True)
+    app = start("Slices", {"many.npz": npz(probs=probs, y=label)}, **OWN)
+    drawn = next(each["markup"] for each in tables(app) if each["name"] == "classes")
+    assert "(log-odds)</span>" in drawn
 
 
 @rare
@@ -135,11 +159,12 @@ def test_of_many_classes_the_twelve_with_the_largest_errors_are_drawn():
     probs = np.exp(logits)
     probs /= probs.sum(axis=1, keepdims=True)
     app = start("Slices", {"many.npz": npz(probs=probs, y=label)}, **OWN)
-    table = app.dataframe[0].value
+    table = copied(app, "classes")[0]
     assert len(table) == 150
-    shown = [re.search('font-weight="600">([^<]*)<', chart)[1] for chart in drawings(app)]
-    assert shown == list(table["class"].iloc[:12])
-    assert "the first 12 of 150 classes" in said(app)
+    assert list(class_rows(app)) == list(table["class"].iloc[:12])
+    assert any(
+        "12 classes with the largest errors, of 150" in each["markup"] for each in tables(app)
+    )
 
 
 def test_the_verdict_and_classes_count_the_same_classes_before_and_after():
@@ -150,12 +175,12 @@ def test_the_verdict_and_classes_count_the_same_classes_before_and_after():
         table = MatrixFits.classwise(analysis.multiclass.held_out, method, list("abcdefghij"))
         found = classes.finding(results.classwise(table, analysis, method), method)
         n = sum(key.startswith("class:") for key in verdict.rejected)
-        assert (f"{n} of 10 classes" if n else "none of 10 classes") in found
+        assert (f"{n} of 10 classes" if n else "no error found in any of 10 classes") in found
         assert f"{n} of 10 classes" in verdict.sentence or not n
 
 
 def test_a_class_that_is_selected_opens(monkeypatch):
-    app = start("Slices", **DIGITS, kind="class")
+    app = opened(start("Slices", **DIGITS, kind="class"), classes.NUMBERS)
     third = app.dataframe[0].value["class"].iloc[2]
     # Nobody can point at a table here.
     monkeypatch.setattr(st, "dataframe", lambda *_, **__: {"selection": {"rows": [2]}})
@@ -189,7 +214,7 @@ def test_calibrators_shows_all_classes(texts):
 
 def test_slices_are_classes_or_values_of_a_column_where_there_are_both():
     app = start("Slices", **DIGITS)
-    assert by_class(app).selectbox(key="classes").value == "uncalibrated"
+    assert by_class(app).selectbox(key="classes").value in ("temperature", "isotonic")
     assert address(app)["kind"] == "class"
     assert not [control for control in app.selectbox if control.key == "slice_by"]
     app.segmented_control(key="slice_kind").set_value("column").run()
@@ -201,4 +226,5 @@ def test_slices_are_classes_or_values_of_a_column_where_there_are_both():
 def test_nothing_is_chosen_between_classes_and_columns_where_one_of_them_is_missing(data):
     app = start("Slices", data, kind="class", m="temperature.platt")
     assert "slice_kind" not in {each.key for each in app.segmented_control}
-    assert bool(app.dataframe) == bool(len(data))
+    shown = {each["name"] for each in tables(app)}
+    assert ("classes" in shown) == bool(len(data))

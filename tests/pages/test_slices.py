@@ -4,19 +4,24 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 import streamlit as st
 
 import calib
+from calib.blocks.slices import MAX_DRAWN
+from calib.figures.slice_rows import NOT_TESTED
+from calib.ui.layout import tables as page_tables
 from calib.ui.session import results, state, turns
 from calib.ui.session.choices import APART
 from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,
     copied,
-    drawings,
     dropped,
     go,
+    headings,
     model_of,
+    opened,
     press,
     said,
     session_of,
@@ -33,40 +38,56 @@ def table(app, name):
     return copied(app, name)[0]
 
 
+def now(app):
+    """The copied numbers of the uncalibrated scores, with all rows first."""
+    shown = table(app, "slices")
+    return shown[shown["Scores"] == "Uncalibrated"].reset_index(drop=True)
+
+
+def rows_of(app):
+    """The HTML of each drawn row by its name, in order."""
+    drawn = next(each["markup"] for each in tables(app) if each["name"] == "slices")
+    rows = re.split(r'<div class="row[^"]*" role=row>', drawn)[1:]
+    return {re.search(r"<b>(.*?)</b>", row)[1]: row for row in rows}
+
+
 def marked(app):
-    drawn = next(each["markup"] for each in tables(app) if each["name"].startswith("slices,"))
-    return re.findall(r"<tr class=marked><th scope=row>(.*?)<", drawn)
+    return [name for name, row in rows_of(app).items() if '<div class="now error">' in row]
 
 
 def periods(app):
-    return table(app, "periods")["Period"].str.extract(r"(.*) [\d,]+ rows?$")[0].tolist()
+    shown = table(opened(app, "folded_periods_first"), "periods")
+    return shown["Period"].str.extract(r"(.*) [\d,]+ rows?$")[0].tolist()
 
 
 def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged(texts):
     app = start("Slices", sited(), m="platt")
     texts.shown(said(app))
-    shown = table(app, "slices")
-    names = shown["Slice"].str.rpartition(" ")[0].str.rpartition(" ")[0].tolist()
-    assert names == ["All rows", "site north", "site south", "site tiny"]
-    # One test decides, so there is one p-value.
-    assert [name for name in shown if "p (Holm)" in name] == ["Calibration, p (Holm)"]
-    assert shown["Calibration, p (Holm)"].tolist()[-1] == "< 30 rows"
-    assert marked(app) == ["site south"]
+    assert now(app)["Slice"].tolist() == ["All rows", "site north", "site south", "site tiny"]
+    # The slice with the strongest evidence is the first, and all rows are the last.
+    rows = rows_of(app)
+    assert list(rows) == ["site south", "site north", "site tiny", "All rows"]
+    assert NOT_TESTED in rows["site tiny"]
+    assert "p (Holm)" in now(app)
+    assert set(marked(app)) == {"site south", "All rows"}
 
 
 def test_all_rows_have_the_numbers_of_the_analysis(texts):
     app = start("Slices", m="platt")
-    first = table(app, "slices").iloc[0]
+    first = now(app).iloc[0]
     result = model_of(session_of(app)).analysis.uncalibrated
-    assert first["Slice"] == "All rows 1,797 rows"
-    assert first["KS calibration error"] == f"{result.ks.statistic:.1%}"
+    assert (first["Slice"], int(first["Rows"])) == ("All rows", 1797)
+    assert float(first["KS calibration error"]) == pytest.approx(result.ks.statistic, rel=1e-5)
     slope = result.metrics["slope"]
-    assert first["Slope"] == f"{slope.value:.2f} {slope.low:.2f} to {slope.high:.2f}"
+    ends = {"": slope.value, " low": slope.low, " high": slope.high}
+    for end, value in ends.items():
+        assert float(first[f"Slope{end}"]) == pytest.approx(value, rel=1e-5)
     texts.shown(said(app))
-    # The table marks the slices that the heading counts, and the controls offer them.
+    # The rows mark the slices that the heading counts, and the controls offer them.
     ranges = ("up to 4.36", "4.36 to 4.73", "4.73 to 5.03", "5.03 to 5.36", "above 5.36")
     names = [f"ink {values}" for values in ranges]
-    assert marked(app) == names
+    assert set(marked(app)) == {*names, "All rows"}
+    app = opened(opened(app, "folded_overlay_first"), "folded_apart_first")
     assert set(app.multiselect(key="picked").options) == set(names)
     assert set(app.selectbox(key="apart").options) == set(names)
 
@@ -79,8 +100,7 @@ def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_g
     frame = pd.DataFrame({"outcome": outcome * 1, "score": 1 / (1 + np.exp(-z)), "site": site})
     app = start("Slices", frame, m="platt")
     texts.shown(said(app))
-    texts.shown(" ".join(drawings(app)))
-    slopes = table(app, "slices")["Slope"][1:].str.split().str[0].astype(float)
+    slopes = now(app)["Slope"][1:].astype(float)
     assert ((slopes > 0.4) & (slopes < 0.6)).all()
 
 
@@ -89,7 +109,7 @@ def test_choices_of_slices_are_in_the_link_and_survive_page_changes():
     app.selectbox(key="cross").set_value("radius").run()
     app.number_input(key="n_ranges").set_value(3).run()
     app.selectbox(key="after").set_value("platt").run()
-    assert len(table(app, "slices")) == 1 + 6
+    assert len(now(app)) == 1 + 6
     wanted = {"cross": "radius", "ranges": "3", "after": "platt", "ex": "logistic"}
     assert wanted.items() <= address(app).items()
     assert go(app, "Decisions").selectbox(key="after").value == "platt"
@@ -108,7 +128,7 @@ def test_picked_slices_are_forgotten_with_their_column(texts):
     # A calibrator is fitted to a slice only if the slice is chosen.
     assert session_of(app)[APART] == APART.default
     assert "a separate calibrator" not in said(app)
-    assert set(app.multiselect(key="picked").value) == {0, 1}
+    assert set(opened(app, "folded_overlay_first").multiselect(key="picked").value) == {0, 1}
 
 
 def test_columns_that_a_link_asks_for_in_vain_are_named(texts):
@@ -132,7 +152,7 @@ def test_periods_of_dates_and_rows_without_one(texts):
     frame["date"] = days.astype(str)
     frame.loc[:6, "date"] = None
     app = start("Slices", frame, m="platt")
-    texts.shown(said(app))
+    texts.shown(said(opened(app, "folded_periods_first")))
     app.selectbox(key="unit").set_value("quarter").run()
     assert periods(app) == [f"2024 Q{q}" for q in (1, 2, 3, 4)]
     assert address(app)["unit"] == "quarter"
@@ -145,7 +165,7 @@ def test_months_that_are_written_as_dates_are_months(texts):
     frame = sited()
     frame["month"] = pd.to_datetime([f"2024-{1 + i % 8:02d}-01" for i in range(len(frame))])
     app = start("Slices", frame, m="platt", time="month")
-    texts.shown(said(app))
+    texts.shown(said(opened(app, "folded_periods_first")))
     assert periods(app) == [f"2024-{m:02d}" for m in range(1, 9)]
 
 
@@ -181,7 +201,7 @@ def test_the_months_since_a_change_are_named_and_shaded(texts):
     columns = {"outcome": outcome * 1, "score": score, "date": date, "site": site}
     app = start("Slices", pd.DataFrame(columns), m="platt")
     texts.shown(said(app))
-    shaded = traces(app, "chart_periods")["Changed"]
+    shaded = traces(opened(app, "folded_periods_first"), "chart_periods")["Changed"]
     # The area begins half a month before the first month.
     assert shaded["fill"] == "toself"
     assert round(min(unpacked(shaded["x"])), 2) == 19.5
@@ -192,7 +212,7 @@ def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
     frame["site"] = np.where(frame["outcome"] == 1, "cured", "ill")
     app = start("Slices", frame, m="platt")
     texts.shown(said(app))
-    app.selectbox(key="apart").set_value(0).run()
+    opened(app, "folded_apart_first").selectbox(key="apart").set_value(0).run()
     texts.shown(said(app))
 
 
@@ -202,7 +222,9 @@ def test_an_id_column_does_not_give_the_outcome_away():
     session = dropped(frame, m="platt")
     session.take(session.upload.mapped(session.upload.mapping.chosen(slices=("site",))))
     app = start("Slices", session)
-    assert len(table(app, "slices")) == 1 + 300
+    assert len(now(app)) == 1 + 300
+    # The rows show the slices with the strongest evidence.
+    assert len(rows_of(app)) == MAX_DRAWN + 1
     assert "reveals the outcome" not in said(app)
 
 
@@ -216,7 +238,7 @@ def test_two_columns_that_were_counted_together_are_crossed_as_in_rows():
         model = state.Model(data, calib.analyze(data, session.settings))
         assert list(data.crossable_with("site")) == ["plan"]
         cut = results.sliced(session, model, ("site", "plan"))
-        gaps = results.gaps(session, cut, ["uncalibrated", "platt"])
+        gaps = results.gaps_of(session, cut, ["uncalibrated", "platt"])
         found.append({key: one.frame() for key, one in gaps.items()})
     for of_rows, counted in zip(*(each.values() for each in found), strict=True):
         assert len(of_rows) == 6
@@ -288,3 +310,38 @@ def test_what_cannot_be_searched_is_said_and_the_page_stays(monkeypatch, texts):
     app = searched(failing(), "device", "region")
     texts("\n".join([info.value for info in app.info]))
     assert table(app, "slices")["Slice"].str.startswith("device phone").any()
+
+
+def test_slices_are_those_since_a_change_until_all_rows_are_asked_for(texts):
+    app = start("Slices", ex="churn", m="logistic")
+    plan = model_of(session_of(app)).plan
+    rows, first = rows_of(app), now(app)
+    assert int(first.iloc[0]["Rows"]) == int(plan.inside.sum())
+    texts(headings(app)[1])
+    # One count: that of Overview.
+    held = results.parts(session_of(app), model_of(session_of(app)), ("uncalibrated",))
+    wrong = next(one.wrong for one in held.before if one.column == "plan")
+    assert [name for name in marked(app) if name != "All rows"] == ["plan prepaid"]
+    assert wrong == 1
+    # The other slices keep their scores, so only the slice of the plan has a button.
+    assert [name for name, row in rows.items() if "name=row" in row] == ["plan prepaid"]
+    assert "after" not in re.findall(r'class="(\w+)', rows["plan monthly"])
+    # The change stands in all periods, and the dots since then are marked in the slice.
+    assert all("<line class=change" in row for row in rows.values())
+    assert rows["plan prepaid"].count('<circle class="error" cx') == 4
+    assert '<circle class="error" cx' not in rows["plan monthly"]
+    app.toggle(key="since_change").set_value(False).run()
+    assert address(app)["since"] == "0"
+    assert int(now(app).iloc[0]["Rows"]) == 36_500
+
+
+def test_the_button_of_a_row_asks_for_a_calibrator_of_its_own(monkeypatch):
+    app = start("Slices", sited(), m="platt")
+    # With one calibrator for all rows both sites are miscalibrated.
+    needing = [name for name, row in rows_of(app).items() if "name=row" in row]
+    assert needing == ["site south", "site north", "All rows"]
+    pressed = {"slices": "1"}
+    monkeypatch.setattr(page_tables, "with_buttons", lambda key, *_: pressed.pop(key, None))
+    app.run()
+    assert session_of(app)[APART] == 1
+    assert app.selectbox(key="apart").value == 1

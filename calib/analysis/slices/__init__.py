@@ -21,6 +21,7 @@ from calib.analysis.slices.mix import (
     slice_gaps,
     slice_mix,
 )
+from calib.analysis.slices.over_time import SliceOverTime, slices_over_time
 from calib.analysis.slices.segments import Segments, find_segments
 from calib.data.slicing import Slicing, slice_by
 
@@ -30,6 +31,7 @@ __all__ = [
     "SliceErrorRates",
     "SliceGaps",
     "SliceMix",
+    "SliceOverTime",
     "SliceTests",
     "SlicedRows",
     "Slicing",
@@ -46,4 +48,5 @@ __all__ = [
     "slice_reliability",
     "slice_tests",
     "sliced_rows",
+    "slices_over_time",
 ]

@@ -81,11 +81,11 @@ def row_button(session: Session, model: state.Model, method: str) -> None:
 def plan_button(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
     """The button of a plan for some rows, whose code has its condition."""
     if st.button(GET_CODE, key="use_plan", type="primary"):
-        _plan_dialog(session, model, plan, time)
+        show_plan(session, model, plan, time)
 
 
 @st.dialog(f"{GET_CODE} for some rows", width="large")
-def _plan_dialog(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
+def show_plan(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
     chosen, since = plan.plan, plan.since.isoformat()
     calibrator = plan.calibrator
     assert calibrator is not None  # Without one there is no button.

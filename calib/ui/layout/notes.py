@@ -9,6 +9,7 @@ from calib.loading import Problem
 from calib.text import plain, plural
 from calib.ui.controls import data_menu, uploaders
 from calib.ui.session import state
+from calib.ui.session.choices import SINCE
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 
@@ -38,7 +39,8 @@ def above(session: Session) -> None:
 def plan(session: Session, model: state.Model) -> None:
     """Say which plan Overview recommends, on every page that shows calibrators of all rows."""
     plan = model.analysis.recommendation.plan
-    if session.page == "Overview" or plan is None:
+    is_shown = session.page == "Overview" or (session.page == "Slices" and session[SINCE])
+    if is_shown or plan is None:
         return
     said = f"{plain(plan.words)} is recommended. Calibrators here are of all rows."
     with st.container(key="findings_plan"):

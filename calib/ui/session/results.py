@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +37,7 @@ from calib.analysis.slices import (
     SliceErrorRates,
     SliceGaps,
     SliceMix,
+    SliceOverTime,
     SliceTests,
     Slicing,
     bin_rows,
@@ -47,24 +49,28 @@ from calib.analysis.slices import (
     slice_reliability,
     slice_tests,
     sliced_rows,
+    slices_over_time,
 )
 from calib.analysis.summary import Held, Parts
-from calib.analysis.verdict import Verdict
+from calib.analysis.verdict import Verdict, adjusted
 from calib.analysis.verdicts import verdict_after
+from calib.blocks.slices import MAX_DRAWN, SlicedScores
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
-from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, Strategy
 from calib.curves.functions import Sensitivity, ece_sensitivity
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import BinTests, ReliabilityCurve, bin_tests, reliability_curve
 from calib.data.base import Data
+from calib.data.cells import ScoreCells
 from calib.data.progress import Progress
-from calib.data.views import BinaryView, parse_view
+from calib.data.views import BinaryView, parse_view, rows_by_code
+from calib.figures.slice_rows import Scores
 from calib.metrics import VariationalEstimate
 from calib.metrics.by_class import Classwise
 from calib.metrics.variational import variational_estimates
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.intervals import Estimate
 from calib.ui.session.choices import (
     CAPACITY,
     CERTAINTY,
@@ -80,13 +86,15 @@ from calib.ui.session.memo import KeyedCall, WithProgress
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
 from calib.ui.session.workers import in_other_process
+from calib.uncertainty import Replicates, replicate_clusters
 from calib.uncertainty.replicates import replicate, resample_rows
 
 # The slices of one column of many rows take as long as the analysis.
 MAX_CHECKED, MANY_CHECKED_ROWS = 4, 200_000
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
-Table = TypeVar("Table", SliceTests, PeriodTable)
+MAX_SMALL_BINS = 10  # A small diagram has no room for more dots.
+Table = TypeVar("Table", SliceGaps, SliceTests, PeriodTable)
 T = TypeVar("T")
 
 
@@ -102,7 +110,7 @@ def row_views(
     return {m: session.memo(CrossFitted.row_view, held_out, m) for m in methods}
 
 
-def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
+def gaps_of(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
     return _by_method(session.memo, slice_gaps, session, cut.held_out, cut.scored, methods)
 
 
@@ -132,6 +140,167 @@ def _by_method(
         method: kept(function, view, view.score, groups, confidence_level=at)
         for method, view in row_views(session, held_out, methods).items()
     }
+
+
+def sliced_scores(
+    session: Session,
+    model: Model,
+    cut: SlicedRows,
+    methods: tuple[str, ...],
+    plan: PlanChoice | None,
+    time: str,
+) -> SlicedScores:
+    """The slices before and after calibration; with a plan, of the rows since the change.
+
+    `methods` are the uncalibrated scores and a calibrator. `time` is the column of the periods that
+    are drawn, or "".
+    """
+    at, held_out, slicing = session.settings.confidence_level, cut.held_out, cut.scored
+    labels = {key: model.analysis.methods[key].label for key in methods}
+    if plan is not None:
+        labels = {"before": labels["uncalibrated"], "after": plan.plan.words}
+        gaps = _since(session, slice_gaps, held_out, slicing, plan)
+        tests = _since(session, slice_tests, held_out, slicing, plan)
+        whole = session.memo(Slicing.whole, len(slicing.codes))
+        all_gaps = _since(session, slice_gaps, held_out, whole, plan)
+        all_tests = _since(session, slice_tests, held_out, whole, plan)
+    else:
+        gaps, tests = gaps_of(session, cut, methods), slice_tests_of(session, cut, methods)
+        all_gaps = {key: session.memo(gap_of_all, held_out, key, at) for key in methods}
+        all_tests = {key: tests_of_all(model.analysis, key, at) for key in methods}
+    of_all = {key: (all_gaps[key], all_tests[key]) for key in labels}
+    first = next(iter(tests.values()))
+    drawn = tuple(first.number[first.order[:MAX_DRAWN]].tolist())
+    return SlicedScores(
+        labels,
+        gaps,
+        tests,
+        of_all,
+        _small_curves(session, held_out, slicing, methods, plan, drawn),
+        _over_time(session, model, cut, methods, plan, time),
+    )
+
+
+def tests_of_all(analysis: Analysis, method: str, at: float) -> SliceTests:
+    """The tests of all rows, which are those of the analysis, as a table of one slice."""
+    result = analysis.methods[method]
+    slope = result.metrics["slope"]
+    tested = [p for p in adjusted(result.all_tests).values() if not math.isnan(p)]
+    p_value = np.array([min(tested, default=math.nan)])
+    return SliceTests(
+        names=("All rows",),
+        number=np.array([0]),
+        rows=np.array([analysis.data.n_rows]),
+        slope=np.array([slope.value]),
+        slope_low=np.array([slope.low]),
+        slope_high=np.array([slope.high]),
+        ks=np.array([result.ks.statistic]),
+        p_value=p_value,
+        p_adjusted=p_value,
+        confidence_level=at,
+    )
+
+
+def _scored(
+    held_out: CrossFitted, methods: Sequence[str], plan: PlanChoice | None
+) -> dict[str, tuple[BinaryView, FloatArray]]:
+    """Rows and scores by the keys of `SlicedScores`; with a plan, of all rows."""
+    if plan is None:
+        views = {key: held_out.row_view(key) for key in methods}
+        return {key: (view, view.score) for key, view in views.items()}
+    rows = held_out.given_rows
+    return {"before": (rows, rows.score), "after": (rows, plan.scores)}
+
+
+def _small_curves(
+    session: Session,
+    held_out: CrossFitted,
+    slicing: Slicing,
+    methods: tuple[str, ...],
+    plan: PlanChoice | None,
+    drawn: tuple[int, ...],
+) -> Mapping[tuple[str, int | None], ReliabilityCurve]:
+    """Curves of the drawn slices and of all rows. Another number of bins counts no row again."""
+    counted = (held_out, slicing, methods, plan, drawn)
+    cells = session.memo.heavy(_cells_of_slices, *counted)
+    chosen = session.settings
+    how = (min(chosen.n_bins, MAX_SMALL_BINS), chosen.strategy, chosen.confidence_level)
+    return session.memo(KeyedCall(_curves_of_cells, cells, *how), *counted, *how)
+
+
+def _cells_of_slices(
+    held_out: CrossFitted,
+    slicing: Slicing,
+    methods: tuple[str, ...],
+    plan: PlanChoice | None,
+    drawn: tuple[int, ...],
+) -> dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]]:
+    counted = dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]]()
+    for key, (rows, score) in _scored(held_out, methods, plan).items():
+        scored, codes = rows.with_score(score), slicing.codes
+        if plan is not None:
+            scored, codes = scored.rows(plan.inside), codes[plan.inside]
+        parts: dict[int | None, BinaryView] = {None: scored}
+        by_code = rows_by_code(scored, codes, len(slicing))
+        parts |= {number: by_code[number] for number in drawn}
+        for number in (None, *drawn):
+            cells = parts[number].cells().bounded()
+            counted[key, number] = cells, replicate_clusters(parts[number], cells)
+    return counted
+
+
+def _curves_of_cells(
+    counted: Mapping[tuple[str, int | None], tuple[ScoreCells, Replicates | None]],
+    n_bins: int,
+    strategy: Strategy,
+    at: float,
+) -> dict[tuple[str, int | None], ReliabilityCurve]:
+    return {
+        place: reliability_curve(
+            cells,
+            n_bins=min(n_bins, max(2, cells.n_rows // MIN_ROWS_PER_BIN)),
+            strategy=strategy,
+            confidence_level=at,
+            clusters=clusters,
+        )
+        for place, (cells, clusters) in counted.items()
+    }
+
+
+def _over_time(
+    session: Session,
+    model: Model,
+    cut: SlicedRows,
+    methods: tuple[str, ...],
+    plan: PlanChoice | None,
+    time: str,
+) -> Mapping[tuple[str, int | None], SliceOverTime]:
+    """The periods of each slice. Counts of a column are not counts by period, so they have none."""
+    if not time or not model.rows.has_rows:
+        return {}
+    try:
+        held_out, periods = _timed(session, model, time)
+    except ValueError:  # The part of the page about periods says why.
+        return {}
+    at = session.settings.confidence_level
+    return session.memo.heavy(_by_period, held_out, cut.scored, periods, methods, plan, at)
+
+
+def _by_period(
+    held_out: CrossFitted,
+    slicing: Slicing,
+    periods: Periods,
+    methods: tuple[str, ...],
+    plan: PlanChoice | None,
+    at: float,
+) -> dict[tuple[str, int | None], SliceOverTime]:
+    whole = Slicing.whole(len(slicing.codes))
+    by_slice = dict[tuple[str, int | None], SliceOverTime]()
+    for key, (rows, score) in _scored(held_out, methods, plan).items():
+        of_slices = slices_over_time(rows, score, slicing, periods, confidence_level=at)
+        by_slice |= {(key, number): one for number, one in of_slices.items()}
+        by_slice[key, None] = slices_over_time(rows, score, whole, periods, confidence_level=at)[0]
+    return by_slice
 
 
 def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
@@ -231,6 +400,22 @@ def period_changes(
 def _timed(session: Session, model: Model, column: str) -> tuple[CrossFitted, Periods]:
     held_out, unit = model.analysis.held_out, session[UNIT]
     return session.memo(timed_rows, model.rows, held_out, column, unit or None)
+
+
+def drawn_periods(session: Session, model: Model, time: str) -> Periods | None:
+    """The periods that the rows of Slices show, if the data can be cut into some."""
+    if not time or not model.rows.has_rows:
+        return None
+    try:
+        return _timed(session, model, time)[1]
+    except ValueError:  # The part of the page about periods says why.
+        return None
+
+
+def change_in(periods: Periods, plan: PlanChoice) -> tuple[int, bool]:
+    """The first period since a change, and whether it also has rows before it."""
+    first = int(periods.codes[plan.inside].min())
+    return first, bool((periods.codes[~plan.inside] == first).any())
 
 
 def parts(session: Session, model: Model, methods: Sequence[str]) -> Parts:
@@ -496,26 +681,53 @@ def reproduced(session: Session, analysis: LiveAnalysis, method: str, text: str)
     return session.memo.heavy(conventions_of, analysis.held_out, method, shown, text)
 
 
-def class_curves(
-    held_out: MatrixFits, method: str, classes: Sequence[int], settings: Settings
-) -> list[ReliabilityCurve]:
-    """The reliability of the score of each class."""
-    matrix, rows = held_out.matrix(method), held_out.scored
-
-    def curve(k: int) -> ReliabilityCurve:
-        view = BinaryView(rows.label == k, matrix[:, k], rows.weight, None, rows.group)
-        cells = view.cells()
-        clusters = None if rows.group is None else replicate_view(view, cells, settings.seed)
-        return reliability_curve(
-            cells,
-            n_bins=settings.n_bins,
-            strategy=settings.strategy,
-            confidence_level=settings.confidence_level,
-            clusters=clusters,
-            band=settings.band,
+def class_scores(
+    session: Session, held_out: MatrixFits, method: str, table: Classwise, classes: tuple[int, ...]
+) -> list[Scores]:
+    """What the rows of these classes show of the scores of a method."""
+    chosen = session.settings
+    counted = (held_out, method, classes, chosen.confidence_level)
+    cells = session.memo.heavy(_counted_classes, *counted)
+    how = (min(chosen.n_bins, MAX_SMALL_BINS), chosen.strategy, chosen.confidence_level)
+    parts: dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]] = {
+        ("", k): (one.cells, one.clusters) for k, one in cells.items()
+    }
+    curves = session.memo(KeyedCall(_curves_of_cells, parts, *how), *counted, *how)
+    place = {int(k): i for i, k in enumerate(table.index)}
+    return [
+        Scores(
+            cells[k].gap,
+            float(table.base_rate[place[k]]),
+            float(table.mean_score[place[k]]),
+            float(table.ks_error[place[k]]),
+            float(table.p_adjusted[place[k]]),
+            curves["", k],
         )
+        for k in classes
+    ]
 
-    return [curve(k) for k in classes]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedClass:
+    """The cells of the score of a class, their clusters, and observed minus predicted."""
+
+    cells: ScoreCells
+    clusters: Replicates | None
+    gap: Estimate
+
+
+def _counted_classes(
+    held_out: MatrixFits, method: str, classes: tuple[int, ...], at: float
+) -> dict[int, CountedClass]:
+    matrix, rows = held_out.matrix(method), held_out.scored
+    whole, counted = Slicing.whole(len(rows.label)), dict[int, CountedClass]()
+    for k in classes:
+        view = BinaryView(rows.label == k, matrix[:, k], rows.weight, None, rows.group)
+        gaps = slice_gaps(view, view.score, whole, confidence_level=at)
+        gap = Estimate(*(float(end[0]) for end in (gaps.gap, gaps.low, gaps.high)))
+        cells = view.cells()
+        counted[k] = CountedClass(cells, replicate_clusters(view, cells), gap)
+    return counted
 
 
 def classwise(table: Classwise, analysis: Analysis, method: str) -> Classwise:

@@ -9,17 +9,18 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.blocks.slices import MAX_DRAWN
 from calib.crossfit.matrix import MatrixFits
-from calib.figures.summary import class_panel, highest_of
+from calib.figures.slice_rows import RowsFrame, SliceRow, slice_rows
 from calib.metrics.by_class import Classwise
-from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points
+from calib.text import UNKNOWN, count, level, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
-from calib.ui.layout import charts, frame, notes, tables
+from calib.ui.layout import frame, notes, tables
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
-from calib.words.measures import KS, binning, details
+from calib.words.measures import KS
 
 # Okabe and Ito's vermillion and blue: colour-blind eyes can tell them apart on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
@@ -55,8 +56,11 @@ CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "bias": points,
     "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }
-# The classes with the largest KS errors are drawn; the table has all.
-MAX_DIAGRAMS = 12
+NUMBERS = "class_numbers"
+TESTED = (
+    "p: the KS test of the class's own score, after Holm's correction for all classes and the "
+    "five tests of the view."
+)
 READING = f"""
 - Classes are sorted by **{KS}**, worst first. Click a heading to sort. Select a row, or press
   Shift and Space on it, to open its class.
@@ -80,52 +84,88 @@ def body(session: Session, model: state.Model, kind_control: Callable[[Session],
     matrix = analysis.multiclass
     if matrix is None:
         return
-    chosen = session[choices.CLASSES]
-    method = chosen if chosen in analysis.methods else "uncalibrated"
-    with st.spinner("Computing classes …"):
-        names = model.rows.class_names
-        table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
-    table = results.classwise(table, analysis, method)
-    st.markdown(f"## {finding(table, method)}")
-    if worst := worst_class(table):
-        st.markdown(worst)
+    now, after = shown_tables(session, model, matrix.held_out)
+    st.markdown(f"## {finding(now, 'uncalibrated')}")
+    said = [worst_class(now), *(finding(table, key) for key, table in after.items())]
+    st.markdown(" ".join(filter(None, said)))
     with widgets.toolbar("classes"):
         kind_control(session)
-        widgets.control(session, choices.CLASSES, list(analysis.methods))
-    diagrams(session, model, table, method)
-    opened = show(model, table)
-    frame.reading(READING)
+        if after:
+            options = [key for key in analysis.methods if key != "uncalibrated"]
+            widgets.control(session, choices.CLASSES, options, value=next(iter(after)))
+    opened = draw_rows(session, model, now, after)
+    with st.expander(
+        f"Numbers of {len(now.index):,} classes", key=NUMBERS, on_change="rerun"
+    ) as at:
+        if at.open:
+            for place, (key, table) in zip(
+                st.tabs([method_label(key) for key in ("uncalibrated", *after)]),
+                {"uncalibrated": now, **after}.items(),
+                strict=True,
+            ):
+                with place:
+                    chosen = show(model, table, key)
+                    opened = chosen if opened is None else opened
+            frame.reading(READING)
     if opened is not None:
         session.change(choices.VIEW, f"class:{opened}")
         st.switch_page("pages/reliability.py", query_params=session.link())
 
 
-def diagrams(session: Session, model: state.Model, table: Classwise, method: str) -> None:
-    """A small reliability diagram of each class, the largest KS error first."""
+def shown_tables(
+    session: Session, model: state.Model, held_out: MatrixFits
+) -> tuple[Classwise, dict[str, Classwise]]:
+    """The classes under the uncalibrated scores, and after calibration if there is a calibrator."""
+    analysis, names = model.analysis, model.rows.class_names
+
+    def table(method: str) -> Classwise:
+        made = session.memo.heavy(MatrixFits.classwise, held_out, method, names)
+        return results.classwise(made, analysis, method)
+
+    wanted = session[choices.CLASSES]
+    chosen = wanted if wanted in analysis.methods and wanted != "uncalibrated" else ""
+    method = chosen or widgets.after(session, analysis)
+    with st.spinner("Computing classes …"):
+        return table("uncalibrated"), {method: table(method)} if method else {}
+
+
+def draw_rows(
+    session: Session, model: state.Model, now: Classwise, after: dict[str, Classwise]
+) -> int | None:
+    """Draw the classes with the largest KS errors; returns the class that is opened."""
     matrix = model.analysis.multiclass
     assert matrix is not None
-    index = tuple(int(k) for k in table.index[:MAX_DIAGRAMS])
-    curves = session.memo.heavy(
-        results.class_curves, matrix.held_out, method, index, model.analysis.settings
+    drawn = tuple(int(k) for k in now.index[:MAX_DRAWN])
+    scores = [
+        results.class_scores(session, matrix.held_out, key, table, drawn)
+        for key, table in {"uncalibrated": now, **after}.items()
+    ]
+    rows = tuple(
+        SliceRow(
+            plain_name(model.rows, k),
+            matrix.held_out.scored.scores.shape[0],
+            int(now.n_rows[i]),
+            before=scores[0][i],
+            after=scores[1][i] if after else None,
+            opens=str(k),
+        )
+        for i, k in enumerate(drawn)
     )
-    largest, smallest = (percent(float(table.ks_error[i])) for i in (0, len(index) - 1))
-    st.markdown(f"### {KS} of {smallest} to {largest}, the largest first")
-    first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
-        len(table.index) > MAX_DIAGRAMS
+    n_classes = len(now.index)
+    cut = [f"The {len(drawn)} classes with the largest errors, of {n_classes:,}."]
+    label = method_label(next(iter(after))) if after else ""
+    about = RowsFrame(
+        "Class, largest error first",
+        level(session.settings.confidence_level),
+        method_label("uncalibrated"),
+        f"{label}, held-out rows",
+        "of this class",
+        notes=[TESTED, *(cut if len(drawn) < n_classes else [])],
     )
-    st.caption(
-        f"{details(model.analysis, binning(model.analysis))}. Held-out scores: {first}mean score "
-        "of the class (x) against its observed frequency (y). ECE below: expected calibration "
-        "error."
-    )
-    with st.container(horizontal=True, key="class_diagrams", gap=None):
-        for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
-            name, error = plain_name(model.rows, k), float(table.ks_error[place])
-            highest = highest_of(curves)
-            drawn = charts.kept(
-                class_panel, model.analysis, method, name, curve, error, highest=highest
-            )
-            charts.chart(drawn, f"chart_class_{place}", widths=charts.SMALL_PANEL_WIDTHS)
+    copied = tables.rows_of(now.frame())
+    with st.container(key="slice_rows"):
+        pressed = tables.with_buttons("class_rows", "classes", copied, slice_rows(rows, about))
+    return int(pressed) if pressed in {row.opens for row in rows} else None
 
 
 def finding(table: Classwise, method: str) -> str:
@@ -136,7 +176,7 @@ def finding(table: Classwise, method: str) -> str:
     off = int((table.p_adjusted < SIGNIFICANCE).sum())
     few = f" {n - judged:,} more have too few rows." if judged < n else ""
     if not off:
-        return f"{label}: none of {judged:,} classes is significantly miscalibrated.{few}"
+        return f"{label}: no error found in any of {plural(judged, 'class')}.{few}"
     are = "is" if off == 1 else "are"
     counted = f"{off:,} of {plural(judged, 'class')}"
     return f"{label}: {counted} {are} significantly miscalibrated.{few}"
@@ -156,7 +196,7 @@ def worst_class(table: Classwise) -> str:
     )
 
 
-def show(model: state.Model, table: Classwise) -> int | None:
+def show(model: state.Model, table: Classwise, method: str) -> int | None:
     """Draw the table; returns the class of the selected row, if there is one."""
     frame = table.frame()
     frame["class"] = [plain_name(model.rows, k) for k in table.index]
@@ -166,13 +206,15 @@ def show(model: state.Model, table: Classwise) -> int | None:
         column_config=COLUMNS,
         hide_index=True,
         height=min(38 + 35 * len(frame), 560),
-        key="table_classes",
+        key=f"table_classes_{method}",
         on_select="rerun",
         selection_mode="single-row",
         placeholder="–",
         alt=f"One row per class: rows, observed frequency, mean score, bias, {KS}, ECE and p.",
     )
-    tables.with_buttons("classes", "classes", tables.rows_of(frame))
+    tables.with_buttons(
+        f"classes_{method}", f"classes, {method_label(method)}", tables.rows_of(frame)
+    )
     rows = selected["selection"]["rows"]
     return int(table.index[rows[0]]) if rows else None
 

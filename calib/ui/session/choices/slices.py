@@ -97,6 +97,18 @@ APART = Choice[int](
     shown=lambda number: None if number < 0 else number,
 )
 
+SINCE = Choice[bool](
+    key="since_change",
+    link="since",
+    default=True,
+    values=flag(),
+    label="Only rows since the change",
+    help="If the scores changed on a day, slices are those of the rows since then, as on Overview.",
+    chip="Slices of all rows",
+    acts_on=on("Slices"),
+    widget=st.toggle,
+)
+
 SEARCH = Choice[bool](
     key="search",
     link="search",
