@@ -28,7 +28,7 @@ def test_from_data_without_dates_to_the_counts_of_a_slice(page):
     cells = table.get_by_role("row").nth(1).get_by_role("cell")
     expect(cells.nth(0)).to_have_text(f"{first['rows']:,.0f}")
     expect(cells.nth(1)).to_have_text(f"{first['positive']:,.0f}")
-    expect(by_key(page, "chart_monitor").locator("svg.plot")).to_contain_text("in points: prepaid")
+    expect(by_key(page, "chart_monitor").locator("svg.plot")).to_contain_text("in %: prepaid")
     assert "watched=prepaid" in page.url
 
 

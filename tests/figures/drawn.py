@@ -19,7 +19,7 @@ from calib.curves.functions import LambdaPath, ece_sensitivity
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.predictions import Predictions
-from calib.features.monitor.chart import monitor_chart
+from calib.features.monitor.chart import monitor_chart, monitored_slice_chart
 from calib.features.monitor.replay import monitor
 from calib.features.monitor.result import Monitored
 from calib.figures import CHARTS, Chart
@@ -224,6 +224,7 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
         lambda _: monitor_chart(watched(), "b"),
         lambda _: monitor_chart(watched(horizon=200, n_days=100)),
     ),
+    "monitored_slice_chart": (lambda _: monitored_slice_chart(watched(), "b"),),
     "cost_chart": (cost,),
     "certified_error_chart": (certified, lambda a: certified(a, "both", 0.1)),
     "net_benefit_chart": (benefit,),

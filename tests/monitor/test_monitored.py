@@ -491,7 +491,7 @@ def test_the_shown_slice_has_evidence_of_its_own(churned):
     )
     assert alone["log10_evidence"].iloc[-1] != every["log10_evidence"].iloc[-1]
     charts = [calib.plot.monitor(result, of) for of in ("", "prepaid", "monthly")]
-    for key in ("evidence", "difference"):
+    for key in ("evidence", "observed"):
         drawn = [next(t for t in chart.data if t.uid == key).y for chart in charts]
         assert not np.array_equal(drawn[0], drawn[1])
         assert not np.array_equal(drawn[1], drawn[2])
@@ -508,3 +508,19 @@ def test_the_small_range_is_the_interval_and_not_the_band(churned):
         )
         np.testing.assert_allclose(known["difference_low"], low - known["mean_score"])
         np.testing.assert_allclose(known["difference_high"], high - known["mean_score"])
+
+
+def test_periods_of_few_rows_are_joined_with_the_one_before():
+    rng = np.random.default_rng(5)
+    # 60 complete days, of which the last month has only two days, and 40 rows a day.
+    day = np.datetime64("2026-01-01") + np.repeat(np.arange(61), 40)
+    score = rng.beta(2, 5, len(day)).round(3)
+    rows = calib.Predictions.from_arrays(
+        (rng.random(len(day)) < score).astype(int), score, columns={"day": day}
+    )
+    result = calib.monitor(rows, time="day", today="2026-03-02")
+    assert result.periods["rows"].sum() == len(day)
+    assert result.periods["rows"].min() >= 30
+    assert result.periods["rows"].min() >= result.periods["rows"].median() / 4
+    days = (result.periods["last_day"] - result.periods["first_day"]).dt.days + 1
+    assert (result.periods["rows"] == 40 * days).all()

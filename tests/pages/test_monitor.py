@@ -11,6 +11,7 @@ from calib.data.day_counts import DayCounts
 from calib.features.monitor.page import advice
 from calib.features.monitor.result import Monitored
 from calib.features.monitor.rules import monitored
+from calib.features.monitor.watching import commands
 from calib.loading.examples import EXAMPLES
 from calib.store import Store, StoreError, database_url
 from calib.text import days_between
@@ -20,7 +21,6 @@ from tests.pages.harness import (
     drawings,
     dropped,
     headings,
-    key_numbers,
     markup,
     press,
     said,
@@ -38,6 +38,11 @@ def example(horizon: int = 30, slices: str = "plan") -> Monitored:
     return calib.monitor(rows, time="predicted_at", horizon=horizon, slices=slices, today=last)
 
 
+def state(app) -> str:
+    """The state beside the answer."""
+    return answers(app)[0].split()[0].replace("Too", "Too early")
+
+
 def days(n_days: int = 60, per_day: int = 50, **columns: object) -> pd.DataFrame:
     """Calibrated rows."""
     rng = np.random.default_rng(1)
@@ -52,20 +57,23 @@ def days(n_days: int = 60, per_day: int = 50, **columns: object) -> pd.DataFrame
 def test_the_example_says_since_when_and_what_to_do(texts):
     app, result = start("Monitor", ex="churn"), example()
     assert headings(app)[1] == result.headline == WRONG
-    numbers = key_numbers(app)
-    assert list(numbers) == ["State", "Since"]
-    assert numbers["State"] == "Alarm"
-    assert numbers["Since"] == "1 May 2026"
+    assert state(app) == "Alarm"
     texts.shown(answers(app)[0], "words")
     texts(advice(result))
     assert advice(result).replace("\\", "") in said(app)
     low, high = result.since_low, result.since_high
-    assert days_between(low, high) in answers(app)[0]
     assert (high - low).days <= 4
+    # The predictions of a day are evident when their outcomes are known.
+    assert (result.episode.raised - result.episode.day).days == 30
+    assert result.evident in answers(app)[0]
     texts.shown(said(app), "words, 2")
-    (chart,) = drawings(app)
-    texts.shown(chart, "words, 3")
-    assert "Change began" in chart
+    chart, *of_slices = drawings(app)
+    assert days_between(low, high) in chart
+    # The slice with an alarm is first.
+    assert [
+        name in of for name, of in zip(("prepaid", "yearly", "monthly"), of_slices, strict=True)
+    ]
+    assert "prepaid: alarm" in of_slices[0]
 
 
 def test_a_chosen_slice_shows_its_counts_without_another_analysis(monkeypatch, texts):
@@ -107,15 +115,17 @@ def test_an_address_restores_the_settings_and_cannot_choose_what_is_not_there(te
 def test_data_without_dates_lead_to_the_example(texts):
     app = start("Monitor", m="platt")
     texts(headings(app)[1])
-    assert not drawings(app)
+    # A pale picture shows what the page would be.
+    (ghost,) = drawings(app)
+    assert days_between(example().since_low, example().since_high) in ghost
     assert headings(press(app, "monitor_example"))[1] == WRONG
 
 
 def test_calm_rows_of_a_person(texts):
     app = start("Monitor", days(place=["north", "south"] * 1500))
     texts(headings(app)[1])
-    assert key_numbers(app)["State"] == "Calm"
-    assert key_numbers(app)["Since"] == "–"
+    assert state(app) == "Calm"
+    assert "recalibrate" not in [one.key for one in app.button]
     texts.shown(answers(app)[0])
     texts.shown(said(app))
     assert app.number_input(key="horizon").value == 0
@@ -143,7 +153,7 @@ def test_a_column_of_very_many_values_is_no_slice(texts):
     session.take(session.upload.mapped(session.upload.mapping.chosen(slices=("code",))))
     app = start("Monitor", session)
     texts.shown(said(app))
-    assert key_numbers(app)["State"] == "Calm"
+    assert state(app) == "Calm"
 
 
 def test_names_of_slices_are_no_markdown():
@@ -160,9 +170,9 @@ def test_models_are_monitored_one_at_a_time():
     text = pd.concat([frame.assign(model="a"), frame.assign(model="b", score=other)])
     app = start("Monitor", text)
     assert app.selectbox(key="model").options == ["a", "b"]
-    assert key_numbers(app)["State"] == "Calm"
+    assert state(app) == "Calm"
     app.selectbox(key="model").set_value("b").run()
-    assert key_numbers(app)["State"] == "Alarm"
+    assert state(app) == "Alarm"
 
 
 def test_the_advice_names_a_slice_if_slices_are_wrong_in_opposite_ways(texts):
@@ -205,7 +215,7 @@ def test_a_stored_monitor_is_chosen_and_named_by_the_link(stored, monkeypatch, t
     yesterday = dt.datetime.now(dt.UTC).date() - dt.timedelta(days=1)
     result = monitored(monitor.counts.frame(), horizon=10, today=yesterday)
     assert headings(app)[1] == result.headline
-    assert result.state == key_numbers(app)["State"].lower() == "alarm"
+    assert result.state == state(app).lower() == "alarm"
     texts.shown(answers(app)[0])
     assert address(app)["monitor"] == "churn"
     assert "horizon" not in [one.key for one in app.number_input]
@@ -226,7 +236,7 @@ def test_a_new_calibrator_closes_the_alarm_and_is_drawn(stored, texts):
     stored.monitors.add_calibrator("churn", dt.date(2026, 5, 1), by="a test")
     app = start("Monitor", monitor="churn", m="platt")
     assert "New calibrator" in drawings(app)[0]
-    assert key_numbers(app)["Since"] != "2 April 2026"
+    assert "2 April 2026" not in headings(app)[1]
     texts.shown(said(app))
 
 
@@ -245,3 +255,44 @@ def test_a_store_that_fails_leaves_the_data(monkeypatch):
     app = start("Monitor", ex="churn")
     assert headings(app)[1] == WRONG
     assert "stored_monitor" not in [one.key for one in app.selectbox]
+
+
+def test_a_person_watches_the_rows_of_a_file_every_day(tmp_path, monkeypatch):
+    monkeypatch.setenv("CALIB_HOME", str(tmp_path))
+    app = start("Monitor", days(place=["north", "south"] * 1500), horizon="20")
+    # A run of a whole page closes the dialog.
+    for _ in range(2):
+        app.session_state["monitor_name"] = "my model"
+        app.session_state["monitor_webhook"] = "https://example.org/x?y=1&z=2"
+        press(press(app, "watch"), "save_monitor")
+        monitor = Store(database_url()).monitors.open("my model")
+        # The same rows count once.
+        assert monitor.counts.n_rows == 3000
+    assert monitor.horizon == 20
+    assert monitor.columns["time"] == "day"
+    assert monitor.columns["slices"] == ["place"]
+    code = commands("my model", "https://example.org/x?y=1&z=2")
+    assert code.splitlines() == [
+        "calib monitor add day.parquet --name 'my model'",
+        "CALIB_WEBHOOK='https://example.org/x?y=1&z=2' calib monitor check --name 'my model'",
+    ]
+    app.session_state["monitor_name"] = "my model"
+    assert [one.value for one in press(app, "watch").code] == [code]
+    # The address is not saved.
+    assert not [p for p in tmp_path.rglob("*.db*") if b"example.org" in p.read_bytes()]
+
+
+def test_an_example_and_a_read_only_server_are_not_watched(monkeypatch):
+    app = start("Monitor", ex="churn")
+    assert app.button(key="watch").disabled
+    monkeypatch.setenv("CALIB_READ_ONLY", "1")
+    assert "watch" not in [one.key for one in start("Monitor", days()).button]
+
+
+@rare
+def test_the_code_of_a_new_calibrator_has_the_first_day_as_its_condition():
+    app = press(start("Monitor", ex="churn"), "recalibrate")
+    assert not app.exception
+    (code,) = [one.value for one in app.code]
+    assert "2026-05-01" in code
+    assert "prepaid" in code

@@ -1,69 +1,75 @@
-"""A monitor: evidence by day, differences by period and the states of slices, on one time axis."""
+"""A monitor: predicted and observed rates by period, the evidence by day, and one chart a slice."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from calib.features.monitor.result import Monitored
-from calib.figures.axes import PanelAxis, Panels, padded, power, stacked
+from calib.figures.axes import PanelAxis, Panels, padded, stacked
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Line, Marker, Note, area, reference
 from calib.figures.theme import ADVISED, DOUBT, FRAME, GREY, RIM, faded
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import (
     MONTHS,
     count,
+    day_words,
+    days_between,
     escaped,
+    factor,
     percent,
+    percents,
     plural,
     points,
     quoted,
     shortened,
-    significant,
 )
 
 # These are pixels.
-WIDTH, EVIDENCE_HEIGHT, PERIOD_HEIGHT, SLICE_HEIGHT, GAP = 640, 170, 120, 20, 34
-SLICE_LINE, HATCH_GAP = 10, 7
-# Evidence beyond these powers of ten would press the threshold to an edge of the panel.
-LOWEST, HIGHEST = -4.0, 6.0
+WIDTH, RATE_HEIGHT, GAP, HATCH_GAP = 640, 220, 34, 7
+SLICE_WIDTH, SLICE_HEIGHT = 320, 130
+# Heights in pixels of the zones of the evidence: none, some, and enough for an alarm.
+CALM, WATCH, ALARM = 36.0, 16.0, 20.0
+STRIP_HEIGHT = int(CALM + WATCH + ALARM)
+# Evidence beyond these powers of ten is drawn at the ends of the strip.
+LOWEST, HIGHEST = -2.0, 4.0
 # The band of a period with a smaller share of the median rows may leave the panel.
 MIN_SHARE_OF_MEDIAN = 0.25
 # On a phone, words need this share of the panel.
 MIN_NOTE_SHARE = 0.38
-MAX_SLICES, MAX_TICKS, MAX_NAME = 12, 5, 12
+MAX_TICKS = 5
 BAND = ("band_low", "band_high")
-CHANGE = faded(DOUBT, 0.2)
-LEAST = "Least evidence of an alarm"
+CHANGED = faded(DOUBT, 0.08)
+ZONES = (
+    ("calm", 0.0, CALM, faded(GREY, 0.08)),
+    ("watch", CALM, CALM + WATCH, faded(DOUBT, 0.08)),
+    ("alarm", CALM + WATCH, float(STRIP_HEIGHT), faded(DOUBT, 0.22)),
+)
 HATCH = Line(FRAME, 1)
-# Colours of states, the first one at the bottom of the legend.
-STATES: Mapping[str, tuple[str, str]] = {
-    "alarm": ("Alarm", DOUBT),
-    "calm": ("Calm", FRAME),
-    "too early": ("Too early", faded(GREY, 0.25)),
-}
 
 
 @chart
 def monitor_chart(
     result: Monitored, of: str = "", *, new_calibrators: Sequence[date] = ()
 ) -> Chart:
-    """Evidence of miscalibration by day, the mean error by period, and the state of each slice.
+    """Observed rates by period on the band of a calibrated model, and the evidence by day.
 
-    The evidence is drawn in orange while an alarm is open. The shaded days are those on which the
-    change may have begun; the hatched days are not tested yet.
+    Dots are orange since the change while an alarm is open. The strip of the evidence shows calm
+    (up to 1), watch, and alarm; evidence of 10,000 and more is drawn at its upper edge. The hatched
+    days are not tested yet.
 
     Parameters
     ----------
     result : Monitored
         Result of `calib.monitor`.
     of : str
-        The slice whose evidence and mean errors are drawn. The default is all rows.
+        The slice that is drawn. The default is all rows.
     new_calibrators : sequence of date
         First days of new calibrators.
 
@@ -74,30 +80,69 @@ def monitor_chart(
     >>> rows = calib.Predictions.from_arrays([0, 1] * 600, [0.3, 0.6] * 600, columns={"day": day})
     >>> figure = calib.plot.monitor(calib.monitor(rows, time="day"))
     >>> figure.layout.annotations[0].text
-    'Evidence against calibration (below 1: none)'
+    'Observed and predicted, in %'
     """
     days = _Days(result)
-    slices = _shown_slices(result)
     periods = result.periods_of(of)
-    upward = [_evidence_range(result, of), _difference_range(periods)]
-    panels = _panels(days, upward, slices, of)
-    layers = [*_hatched(days, upward), *_change(result, days, upward)]
+    rates = _rate_range([periods])
+    zones = _zones(days)
+    strip = [_evidence(result, days, of), *_raised(result, days, of)]
+    upward = [rates, [0.0, float(STRIP_HEIGHT)]]
+    layers = [*zones, *_since(result, days, upward), *_hatched(days, rates, WIDTH, RATE_HEIGHT)]
     layers += _calibrators(new_calibrators, days, upward)
-    evidence = _evidence_of_slice(result, days, periods, of) if of else _evidence(result, days)
-    layers += [*evidence, *_differences(result, periods, days)]
-    layers += _strips(result, days, slices)
-    notes = _notes(result, days, new_calibrators, upward[0][1], of)
+    layers += [*_rates(result, periods, days), *strip]
     return draw(
         "monitor",
-        panels,
+        _panels(days, rates, of),
         layers,
         _alt(result, of),
         title=_title(periods),
         details=_details(result),
         of=(of,) if of else (),
         top=TOP + TITLE_ROW,
-        left=_left(slices),
-        notes=notes,
+        notes=_notes(result, days, new_calibrators, rates[1]),
+    )
+
+
+@chart
+def monitored_slice_chart(result: Monitored, of: str) -> Chart:
+    """Observed rates of one slice by period, on the band of a calibrated model.
+
+    The axis is the same for all slices.
+
+    Parameters
+    ----------
+    result : Monitored
+        Result of `calib.monitor` with slices.
+    of : str
+        The slice.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> day = np.datetime64("2026-01-01") + np.repeat(np.arange(60), 20)
+    >>> columns = {"day": day, "site": np.tile(["a", "b"], 600)}
+    >>> rows = calib.Predictions.from_arrays(
+    ...     [0, 0, 1, 1] * 300, [0.3, 0.3, 0.6, 0.6] * 300, columns=columns
+    ... )
+    >>> figure = calib.plot.monitored_slice(calib.monitor(rows, time="day", slices="site"), "a")
+    >>> "Slice a: " in figure.layout.title.text
+    True
+    """
+    days, periods = _Days(result), result.periods_of(of)
+    rates = _rate_range([result.periods_of(name) for name in result.slices["slice"]])
+    row = result.slices[result.slices["slice"] == of].iloc[0]
+    time = replace(days.axis, title="")
+    panels = stacked(time, [(_rate_axis(rates), SLICE_HEIGHT)], SLICE_WIDTH, GAP)
+    layers = [
+        *_since(result, days, [rates]),
+        *_hatched(days, rates, SLICE_WIDTH, SLICE_HEIGHT),
+        *_rates(result, periods, days, legend=False),
+    ]
+    title = f"Slice {shortened(of)}: {row['state']}"
+    about = f"{_means(result, row)}."
+    return draw(
+        "monitor", panels, layers, about, title=title, details=_means(result, row), of=(of,)
     )
 
 
@@ -167,148 +212,99 @@ def _month(month: np.datetime64, year: str) -> str:
     return name if str(when.year) == year else f"{name} {when.year}"
 
 
-def _shown_slices(result: Monitored) -> list[str]:
-    """The slices with the most evidence, in the order of their names."""
-    table = result.slices
-    ordered = table.sort_values(["log10_evidence", "slice"], ascending=[False, True])
-    return sorted(ordered["slice"][:MAX_SLICES], key=list(table["slice"]).index)
+def _rate_axis(rates: Sequence[float]) -> PanelAxis:
+    return PanelAxis(range=list(rates), nticks=5, tickformat="~g")
 
 
-def _left(slices: Sequence[str]) -> int:
-    """Pixels for the names of slices beside their strips."""
-    return max(54, *(7 * len(_label(name)) + 16 for name in slices), 0)
-
-
-def _label(name: str) -> str:
-    """A name that leaves room for the strips on a phone."""
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
-
-
-def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], of: str) -> Panels:
-    low, high = upward[0]
-    powers = list(range(int(np.ceil(low)), int(high) + 1))
-    powers = powers[:: max(1, -(-len(powers) // 5))]
-    evidence = PanelAxis(
-        range=upward[0], tickvals=[float(k) for k in powers], ticktext=[_factor(k) for k in powers]
+def _panels(days: _Days, rates: Sequence[float], of: str) -> Panels:
+    strip = PanelAxis(
+        range=[0.0, float(STRIP_HEIGHT)],
+        tickvals=[(low + high) / 2.0 for _, low, high, _ in ZONES],
+        ticktext=[name for name, *_ in ZONES],
+        fixedrange=True,
     )
-    difference = PanelAxis(range=upward[1], nticks=5, tickformat="~g")
-    axes = [(evidence, EVIDENCE_HEIGHT), (difference, PERIOD_HEIGHT)]
-    titles = ["Evidence against calibration (below 1: none)", "Observed minus predicted, in points"]
+    axes = [(_rate_axis(rates), RATE_HEIGHT), (strip, STRIP_HEIGHT)]
+    titles = ["Observed and predicted, in %", "Evidence against calibration"]
     if of:
         titles = [f"{title}: {escaped(shortened(of))}" for title in titles]
-    if slices:
-        labels = [escaped(_label(name)) for name in slices]
-        strip = PanelAxis(
-            range=[len(slices) - 0.5, -0.5],
-            tickvals=list(range(len(slices))),
-            ticktext=[f"<b>{x}</b>" if s == of else x for s, x in zip(slices, labels, strict=True)],
-            names=dict(enumerate(map(escaped, slices))),
-            fixedrange=True,
-        )
-        axes.append((strip, SLICE_HEIGHT * len(slices)))
-        titles.append("State of each slice after each period")
     panels = stacked(days.axis, axes, WIDTH, GAP)
     return replace(panels, titles=dict(zip(panels.names, titles, strict=True)))
 
 
-def _factor(k: int) -> str:
-    return significant(10.0**k) if abs(k) <= 3 else power(10.0**k)
+def _rate_range(tables: Sequence[pd.DataFrame]) -> list[float]:
+    parts: list[ArrayLike] = []
+    for periods in tables:
+        rows = periods["rows"].to_numpy(np.float64)
+        usual = rows >= MIN_SHARE_OF_MEDIAN * np.median(rows) if len(rows) else rows > 0.0
+        mean = periods["mean_score"].to_numpy(np.float64)
+        parts += [100.0 * (mean + periods[name].to_numpy(np.float64))[usual] for name in BAND]
+        parts += [100.0 * periods["observed"].to_numpy(np.float64)]
+    low, high = padded(*parts, margin=0.12, least=5.0) if parts else (0.0, 100.0)
+    return [max(low, -2.0), min(high, 102.0)]
 
 
-def _evidence_range(result: Monitored, of: str) -> list[float]:
-    values = result.evidence_of(of)["log10_evidence"].to_numpy(dtype=np.float64)
-    values = values[np.isfinite(values)]
-    low = float(np.clip(values.min(initial=-0.5), LOWEST, -0.5))
-    high = float(np.clip(values.max(initial=0.0) + 0.3, result.threshold + 0.9, HIGHEST))
-    return [low - 0.1, high]
+def _zones(days: _Days) -> list[Layer]:
+    """The three zones of the strip, up to today."""
+    ends = np.asarray(days.axis.range, dtype=np.float64)
+    zones = [
+        replace(area(name, ends, np.full(2, low), np.full(2, high), color=color), panel=1)
+        for name, low, high, color in ZONES
+    ]
+    height, line = [CALM + WATCH] * 2, reference(1.0, "dash")
+    return [*zones, Layer("threshold", ends, height, panel=1, name="Alarm threshold", line=line)]
 
 
-def _difference_range(periods: pd.DataFrame) -> list[float]:
-    rows = periods["rows"].to_numpy(np.float64)
-    usual = rows >= MIN_SHARE_OF_MEDIAN * np.median(rows) if len(rows) else rows > 0.0
-    bands = [100.0 * periods[name].to_numpy(np.float64)[usual] for name in BAND]
-    return padded(
-        0.0, 100.0 * periods["difference"].to_numpy(np.float64), *bands, margin=0.1, least=5.0
-    )
+def _heights(log10_evidence: FloatArray, threshold: float) -> FloatArray:
+    """Heights of evidence in the strip, in pixels."""
+    places = [LOWEST, 0.0, threshold, max(HIGHEST, threshold + 1.0)]
+    ends = [0.0, CALM, CALM + WATCH, float(STRIP_HEIGHT)]
+    return np.asarray(np.interp(log10_evidence, places, ends))
 
 
-def _evidence(result: Monitored, days: _Days) -> list[Layer]:
-    """The evidence by day, in orange while an alarm is open, and a marker for each alarm."""
-    tested = days.tested
-    at, value = days.at(days.all[tested]), result.evidence["mixture"].to_numpy(np.float64)[tested]
-    layers = [Layer("evidence", at, value, name="Evidence", line=Line(GREY, 2.25))]
-    for number, episode in enumerate(result.episodes):
-        start = days.of(episode.day)
-        end = np.inf if episode.closed is None else days.of(episode.closed)
-        inside = (at >= start) & (at <= end)
-        text = f"Alarm on {episode.raised}, from the rows of {episode.day}"
-        layers += [
-            Layer(
-                f"alarm {number}", at[inside], value[inside], name="Alarm", line=Line(DOUBT, 2.25)
-            ),
-            Layer(
-                f"raised {number}",
-                at[inside][:1],
-                value[inside][:1],
-                name="Alarm raised",
-                marker=Marker(DOUBT, symbol="diamond", size=11, line=Line(RIM, 1)),
-                hovertext=[text],
-                hover="%{hovertext}<extra></extra>",
-            ),
-        ]
-    ends = days.axis.range
-    assert ends is not None
-    threshold = Layer(
-        "threshold",
-        ends,
-        [result.threshold] * 2,
-        name="Alarm threshold",
-        line=reference(1.5, "dash"),
-    )
-    return [threshold, *layers]
-
-
-def _evidence_of_slice(
-    result: Monitored, days: _Days, periods: pd.DataFrame, of: str
-) -> list[Layer]:
-    """The evidence of a slice by day, in orange in the periods after which it has an alarm."""
+def _evidence(result: Monitored, days: _Days, of: str) -> Layer:
     table = result.evidence_of(of)
     at, value = days.at(table["day"]), table["log10_evidence"].to_numpy(np.float64)
-    alarm = periods[periods["state"] == "alarm"]
-    inside = np.zeros(len(at), dtype=np.bool_)
-    for first, last in zip(days.at(alarm["first_day"]), days.at(alarm["last_day"]), strict=True):
-        inside |= (at >= first) & (at <= last)
-    ends = days.axis.range
-    assert ends is not None
-    threshold = [result.threshold] * 2
-    return [
-        Layer(
-            "threshold",
-            ends,
-            threshold,
-            name="Least evidence of an alarm",
-            line=reference(1.5, "dash"),
-        ),
-        Layer("evidence", at, value, name="Evidence", line=Line(GREY, 2.25)),
-        Layer(
-            "alarm of slice",
-            at[inside],
-            value[inside],
-            name="Alarm of the slice",
-            line=Line(DOUBT, 2.25),
-        ),
-    ]
+    return Layer(
+        "evidence",
+        at,
+        _heights(value, result.threshold),
+        panel=1,
+        name="Evidence",
+        line=Line(GREY, 2),
+        hovertext=[f"Evidence {factor(one)}" for one in value],
+        hover="%{hovertext}<extra></extra>",
+    )
+
+
+def _raised(result: Monitored, days: _Days, of: str) -> list[Layer]:
+    """A marker at the day whose rows raised each alarm of all rows."""
+    if of:
+        return []
+    table = result.evidence_of()
+    at, value = days.at(table["day"]), table["log10_evidence"].to_numpy(np.float64)
+    layers = []
+    for number, episode in enumerate(result.episodes):
+        raising = at == days.of(episode.day)
+        layers.append(
+            Layer(
+                f"raised {number}",
+                at[raising],
+                _heights(value[raising], result.threshold),
+                panel=1,
+                name="Alarm raised",
+                marker=Marker(DOUBT, size=10, line=Line(RIM, 1)),
+                hovertext=[f"Alarm on {episode.raised}, from the rows of {episode.day}"],
+                hover="%{hovertext}<extra></extra>",
+            )
+        )
+    return layers
 
 
 def _notes(
-    result: Monitored, days: _Days, new_calibrators: Sequence[date], top: float, of: str
+    result: Monitored, days: _Days, new_calibrators: Sequence[date], top: float
 ) -> list[Note]:
-    """Words at the threshold, and below the upper end of the first panel."""
-    one_in = count(1.0 / result.alpha)
-    words = f"Alarm: 1 in {one_in} over the whole life"
-    if of:
-        words = f"{LEAST}: {one_in}"
-    notes = [Note(0.0, result.threshold, words, "left", up=10.0)]
+    """Words below the upper end of the first panel."""
+    notes = []
     gap = 0.006 * (days.last + 1.0)
     shown = [days.of(day) for day in new_calibrators if 0.0 <= days.of(day) <= days.last]
     for at in shown[-1:]:
@@ -316,57 +312,75 @@ def _notes(
         place = at - gap if before else at + gap
         notes.append(Note(place, top, "New calibrator", "right" if before else "left", up=-24.0))
     if result.episode is not None:
-        low, high = days.of(result.episode.since_low), days.of(result.episode.since_high)
-        # Evidence rises after a change, so the words stand before it, or else on its days.
-        end = (
-            low - gap if low > MIN_NOTE_SHARE * days.last else max(high, MIN_NOTE_SHARE * days.last)
-        )
-        notes.append(Note(end, top, "Change began", "right", up=-9.0))
+        first = days.of(result.episode.since)
+        low, high = result.episode.since_low, result.episode.since_high
+        words = f"<b>{_short(result.episode.since)}</b> (95%: {days_between(low, high)})"
+        before = first > MIN_NOTE_SHARE * days.last
+        place = first - gap if before else first + gap
+        notes.append(Note(place, top, words, "right" if before else "left", up=-9.0))
     return notes
 
 
-def _differences(result: Monitored, periods: pd.DataFrame, days: _Days) -> list[Layer]:
-    """Observed minus predicted of each period, on the band of a calibrated one."""
+def _short(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1][:3]}"
+
+
+def _rates(
+    result: Monitored, periods: pd.DataFrame, days: _Days, *, legend: bool = True
+) -> list[Layer]:
+    """Observed rates as dots, predicted ones as a line, on the band of a calibrated model."""
+    if not len(periods):
+        return []
     first, last = (days.at(periods[name]) for name in ("first_day", "last_day"))
     edges = np.column_stack([first - 0.5, last + 0.5]).ravel()
-    low, high = (100.0 * np.repeat(periods[name].to_numpy(np.float64), 2) for name in BAND)
-    layers = []
-    if len(periods):
-        band = area("band", edges, low, high, name="95% band if calibrated", legend=True)
-        layers.append(replace(band, panel=1))
-    layers.append(
-        Layer("zero", [-0.5, days.last + 0.5], [0.0, 0.0], panel=1, line=reference(1.0, "dot"))
-    )
-    alarming = periods["outside"] & _in_alarm(result, periods)
-    for of_alarm, color, name in ((False, GREY, "Difference"), (True, DOUBT, "During an alarm")):
-        chosen = periods[alarming == of_alarm]
+    mean = periods["mean_score"].to_numpy(np.float64)
+    low, high = (100.0 * np.repeat(mean + periods[name].to_numpy(np.float64), 2) for name in BAND)
+    layers = [
+        area("band", edges, low, high, name="95% band if calibrated", legend=legend),
+        Layer(
+            "predicted",
+            edges,
+            100.0 * np.repeat(mean, 2),
+            name="Predicted",
+            legend=legend,
+            line=reference(1.5, None),
+        ),
+    ]
+    changed = _changed(result, periods)
+    for since, color, name in (
+        (False, GREY, "Observed"),
+        (True, DOUBT, "Observed since the change"),
+    ):
+        chosen = periods[changed == since]
         if len(chosen):
-            layers.append(_dots(chosen, days, color, name))
+            layers.append(_dots(chosen, days, color, name, legend=legend))
     return layers
 
 
-def _in_alarm(result: Monitored, periods: pd.DataFrame) -> pd.Series:
-    """Periods of a change that raised an alarm. Without one, a dot is outside by chance."""
-    if "state" in periods:
-        return periods["state"] == "alarm"
-    inside = pd.Series(False, index=periods.index)
+def _changed(result: Monitored, periods: pd.DataFrame) -> BoolArray:
+    """Periods after a change that raised an alarm. The period that holds the change is neutral."""
+    changed = np.zeros(len(periods), dtype=np.bool_)
     for episode in result.episodes:
-        changed = periods["last_day"] >= pd.Timestamp(episode.since_low)
+        after = periods["first_day"] >= pd.Timestamp(episode.since)
         if episode.closed is not None:
-            changed &= periods["first_day"] <= pd.Timestamp(episode.closed)
-        inside |= changed
-    return inside
+            after &= periods["first_day"] <= pd.Timestamp(episode.closed)
+        changed |= after.to_numpy()
+    if "state" in periods:
+        alarm = periods["state"].to_numpy() == "alarm"
+        # The alarm of a slice may begin later than its change, or without one of all rows.
+        changed = (changed & bool(alarm.any())) | alarm
+    return changed
 
 
-def _dots(rows: pd.DataFrame, days: _Days, color: str, name: str) -> Layer:
+def _dots(rows: pd.DataFrame, days: _Days, color: str, name: str, *, legend: bool) -> Layer:
     middle = (days.at(rows["first_day"]) + days.at(rows["last_day"])) / 2.0
     return Layer(
         name.lower(),
         middle,
-        100.0 * rows["difference"].to_numpy(np.float64),
-        panel=1,
+        100.0 * rows["observed"].to_numpy(np.float64),
         name=name,
-        marker=Marker(color, symbol="circle", size=9, line=Line(RIM, 1)),
+        legend=legend,
+        marker=Marker(color, size=8, line=Line(RIM, 1)),
         hovertext=[_describe(row) for _, row in rows.iterrows()],
         hover="%{hovertext}<extra></extra>",
     )
@@ -380,37 +394,37 @@ def _describe(row: pd.Series) -> str:
     )
 
 
-def _change(result: Monitored, days: _Days, upward: Sequence[list[float]]) -> list[Layer]:
-    """The days on which the open change may have begun."""
-    episode = result.episode
-    if episode is None:
+def _since(result: Monitored, days: _Days, upward: Sequence[Sequence[float]]) -> list[Layer]:
+    """The days since the open change, from its most likely first day on."""
+    if result.episode is None:
         return []
-    ends = np.array([days.of(episode.since_low) - 0.5, days.of(episode.since_high) + 0.5])
-    return [
-        replace(
-            area(
-                f"change {panel}",
-                ends,
-                np.full(2, low),
-                np.full(2, high),
-                color=CHANGE,
-                name="Change began",
-            ),
+    begin = days.of(result.episode.since) - 0.5
+    low, high = upward[0]
+    ends = np.array([begin, days.last + 0.5])
+    changed = area("since", ends, np.full(2, low), np.full(2, high), color=CHANGED)
+    lines = [
+        Layer(
+            f"change {panel}",
+            [begin] * 2,
+            list(of_panel),
             panel=panel,
+            name="Change began",
+            line=Line(DOUBT, 1.5),
         )
-        for panel, (low, high) in enumerate(upward)
+        for panel, of_panel in enumerate(upward)
     ]
+    return [changed, *lines]
 
 
 def _calibrators(
-    first_days: Sequence[date], days: _Days, upward: Sequence[list[float]]
+    first_days: Sequence[date], days: _Days, upward: Sequence[Sequence[float]]
 ) -> list[Layer]:
     """A line at the first day of each new calibrator."""
     return [
         Layer(
             f"calibrator {number} {panel}",
             [days.of(day) - 0.5] * 2,
-            ends,
+            list(ends),
             panel=panel,
             name="New calibrator",
             line=Line(ADVISED, 1.5, "dot"),
@@ -421,55 +435,32 @@ def _calibrators(
     ]
 
 
-def _hatched(days: _Days, upward: Sequence[list[float]]) -> list[Layer]:
+def _hatched(days: _Days, rates: Sequence[float], width: int, height: int) -> list[Layer]:
     """Lines across the days that are not tested yet."""
     if days.untested is None:
         return []
     left, right = days.untested
-    by_pixel = (days.last + 1.0) / WIDTH
-    layers = []
-    for panel, ((low, high), pixels) in enumerate(
-        zip(upward, (EVIDENCE_HEIGHT, PERIOD_HEIGHT), strict=True)
-    ):
-        across = pixels * by_pixel  # A line that rises over the whole panel is as long as this.
-        start = np.arange(left - across, right, HATCH_GAP * by_pixel)
-        ends = np.stack([np.maximum(start, left), np.minimum(start + across, right)])
-        heights = low + (ends - start) / across * (high - low)
-        # A line ends at each None.
-        x, y = (
-            [value for pair in part.T.tolist() for value in (*pair, None)]
-            for part in (ends, heights)
-        )
-        layers.append(Layer(f"untested {panel}", x, y, panel=panel, line=HATCH))
-    return layers
+    low, high = rates
+    by_pixel = (days.last + 1.0) / width
+    across = height * by_pixel  # A line that rises over the whole panel is as long as this.
+    start = np.arange(left - across, right, HATCH_GAP * by_pixel)
+    ends = np.stack([np.maximum(start, left), np.minimum(start + across, right)])
+    heights = low + (ends - start) / across * (high - low)
+    # A line ends at each None.
+    x, y = (
+        [value for pair in part.T.tolist() for value in (*pair, None)] for part in (ends, heights)
+    )
+    return [Layer("untested", x, y, line=HATCH)]
 
 
-def _strips(result: Monitored, days: _Days, slices: Sequence[str]) -> list[Layer]:
-    """A line per slice and stretch of periods with one state."""
-    layers, in_legend = [], set[str]()
-    for place, name in enumerate(slices):
-        rows = result.slice_periods[result.slice_periods["slice"] == name]
-        state = rows["state"].to_numpy(dtype=object)
-        starts = np.flatnonzero(np.append(True, state[1:] != state[:-1])[: len(state)])
-        for start, stop in zip(starts, np.append(starts, len(state))[1:], strict=True):
-            if not state[start]:
-                continue
-            label, color = STATES[state[start]]
-            first, last = rows["first_day"].iloc[start], rows["last_day"].iloc[stop - 1]
-            layers.append(
-                Layer(
-                    f"slice {place} {start}",
-                    [float(days.at(first)) - 0.5, float(days.at(last)) + 0.5],
-                    [place, place],
-                    panel=2,
-                    name=label,
-                    line=Line(color, SLICE_LINE),
-                    legend=label not in in_legend,
-                    group=label,
-                )
-            )
-            in_legend.add(label)
-    return layers
+def _means(result: Monitored, row: pd.Series) -> str:
+    """The rates of a slice since the change, in words."""
+    since = "" if result.episode is None else f" since {day_words(result.episode.since)}"
+    rows = f"{plural(int(row['rows']), 'row')}{since}"
+    if not row["rows"]:
+        return rows
+    mean, observed = percents(row["mean_score"], row["observed"], distinct=False)
+    return f"{rows}: {mean} predicted, {observed} observed"
 
 
 def _title(periods: pd.DataFrame) -> str:
@@ -491,5 +482,5 @@ def _details(result: Monitored) -> str:
 
 
 def _alt(result: Monitored, of: str) -> str:
-    shown = f" Evidence and mean errors are those of the slice {quoted(of)}." if of else ""
+    shown = f" Evidence and rates are those of the slice {quoted(of)}." if of else ""
     return f"{result.headline}{shown}"

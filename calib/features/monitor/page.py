@@ -13,24 +13,25 @@ import streamlit as st
 
 from calib.blocks.kinds import Table, Value, row
 from calib.data.base import Data
-from calib.features.monitor.chart import monitor_chart
+from calib.features.monitor.chart import monitor_chart, monitored_slice_chart
 from calib.features.monitor.choices import HORIZON, STORED_MONITOR, WATCHED
 from calib.features.monitor.replay import monitor
 from calib.features.monitor.result import Monitored
 from calib.features.monitor.rules import monitored
+from calib.features.monitor.watching import buttons
+from calib.loading.examples import EXAMPLES
 from calib.store import Monitor, Store, StoreError
 from calib.text import (
     count,
     day_words,
-    days_between,
     factor,
     percent,
     percents,
     plain,
+    plural,
     points,
     quoted,
     sentence,
-    significant,
     span,
 )
 from calib.ui.controls import widgets
@@ -45,6 +46,7 @@ from calib.ui.session.team_store import opened_store
 EXAMPLE, EXAMPLE_HORIZON = "churn", 30
 # These are pixels. A chart over time needs the whole width.
 WIDTHS = (340, 460, 600, 760, 940, 1260)
+SLICE_WIDTHS, MAX_SLICES = (300, 360, 430), 12
 # New days of a monitor are seen after this time. Until then its counts are not read again.
 READ_INTERVAL = timedelta(minutes=1)
 NO_VALUE = "–"
@@ -53,20 +55,17 @@ NO_DATES = (
     "Data page (**More columns and conversions**), or look at an example with dates."
 )
 TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
-STATE_WORDS = {
-    "alarm": ("Alarm", "red"),
-    "calm": ("Calm", "green"),
-    "too early": ("Too early", "orange"),
-}
+STATE_WORDS = {"alarm": "Alarm", "calm": "Calm", "too early": "Too early"}
 READING = """
 - **Evidence against calibration** multiplies what each day says against the scores. A calibrated
-  model reaches 20 with a probability of 1 in 20 at most, however long and often you look. Evidence
-  beyond the panel is still an alarm.
-- **Shaded**: the days on which the change may have begun (95% likelihood interval).
+  model reaches 20 with a probability of 1 in 20 at most, however long and often you look. Up to 1
+  it is calm, from 20 on it is an alarm, and between it is worth watching. The strip ends at 10,000.
+- **Orange line**: the most likely first day of the change, with its 95% likelihood interval.
 - **Hatched**: rows younger than the horizon. They are not tested, because outcomes that are known
   early, such as churn, would look too frequent.
-- **Dots**: observed minus predicted rate of a period, on the 95% band of a calibrated model. One
-  in twenty is outside by chance, so a dot is orange only if there is an alarm, too.
+- **Dots**: observed rate of a period, on the predicted rate and the 95% band of a calibrated model.
+  One in twenty is outside by chance, so dots are orange only since the change of an alarm. Periods
+  with few rows are joined with the one before them.
 - **Cost**: log loss that a calibrator would have saved. Each day is scored by a calibrator that was
   fitted to the days before it.
 - **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average. The alarm of a
@@ -98,7 +97,7 @@ def page() -> None:
         rows = frame.predictions(session)
     # A container is drawn only if something is in it, and the place must be kept free.
     with st.container(key="monitored"):
-        answer, advised = st.html("<div></div>"), st.html("<div></div>")
+        answer, advised, steps = st.html("<div></div>"), st.html("<div></div>"), st.empty()
     with widgets.toolbar("monitor"):
         if names:
             control(session, STORED_MONITOR, ["", *names])
@@ -114,22 +113,26 @@ def page() -> None:
         answer.markdown(f"## {watched.heading}")
         st.markdown(watched.reason)
         other_data(session)
+        if rows is not None:
+            ghost()
         return
     result = watched.result
     with shown:
         of = slice_control(session, result)
     answer.html(section(result, watched.label))
     advised.markdown(advice(result))
+    if rows is not None:
+        with steps.container():
+            buttons(session, rows, result, watched.time, watched.column)
     drawn = monitor_chart(result, of, new_calibrators=watched.new_calibrators)
     charts.chart(drawn, "chart_monitor", widths=WIDTHS)
+    slice_charts(result)
     for note in (*watched.notes, *result.notes, INDEPENDENT):
         st.caption(f":material/info: {note}")
-    left, right = st.columns(2, gap="large")
-    with left:
+    with st.expander("Score ranges, slices and periods in numbers"):
         ranges_table(result, of)
-    with right:
         slices_table(result, watched.column)
-    with st.expander("Periods in numbers"):
+        st.markdown(f"### Periods{slice_suffix(of)}")
         periods_table(result, of)
     with st.expander("What the alarm assumes"):
         st.markdown(ASSUMPTIONS)
@@ -142,6 +145,7 @@ class Watched:
 
     result: Monitored
     label: str  # It says what was monitored.
+    time: str = ""  # The column of dates of rows that are not stored.
     column: str = ""  # The column of the slices; a stored monitor has several.
     notes: tuple[str, ...] = ()
     new_calibrators: tuple[date, ...] = ()
@@ -232,7 +236,8 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
         except ValueError as error:
             reason = reason or plain(sentence(str(error)))
         else:
-            return Watched(result, label, by, (f"No slices: {reason}",) if reason else ())
+            notes = (f"No slices: {reason}",) if reason else ()
+            return Watched(result, label, time, by, notes)
     return Refusal("These rows cannot be monitored", reason)
 
 
@@ -247,6 +252,37 @@ def other_data(session: Session) -> None:
             args=(EXAMPLE,),
         )
         st.page_link(PAGES["Data"], label="Go to Data", query_params=session.link())
+
+
+@st.cache_resource(show_spinner=False)
+def example_monitor() -> Monitored:
+    rows = EXAMPLES[EXAMPLE].load()
+    time = next(name for name in rows.columns if rows.holds_dates(name))
+    return replayed(rows, time, EXAMPLE_HORIZON, "", rows.default_view)
+
+
+def ghost() -> None:
+    """What the page would show, in pale colours."""
+    with st.container(key="ghost"):
+        st.caption("The page of the example:")
+        charts.chart(monitor_chart(example_monitor()), "chart_monitor_ghost", widths=WIDTHS)
+
+
+def slice_charts(result: Monitored) -> None:
+    """A small chart of each slice: those with an alarm first, then by evidence."""
+    table = result.slices
+    if not len(table):
+        return
+    order = table.assign(calm=table["state"] != "alarm")
+    order = order.sort_values(["calm", "log10_evidence", "slice"], ascending=[True, False, True])
+    shown = list(order["slice"][:MAX_SLICES])
+    with st.container(key="small_multiples_slices"):
+        for number, name in enumerate(shown):
+            drawn = charts.kept(monitored_slice_chart, result, name)
+            charts.chart(drawn, f"chart_slice_{number}", widths=SLICE_WIDTHS)
+    if len(table) > len(shown):
+        more = plural(len(table) - len(shown), "other slice")
+        st.caption(f"{more} with less evidence: see the numbers below.")
 
 
 def time_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
@@ -284,41 +320,13 @@ def slice_control(session: Session, result: Monitored) -> str:
 
 
 def section(result: Monitored, label: str) -> str:
-    """The finding and two numbers, as HTML."""
+    """The finding, as HTML."""
     lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
     return (
-        f'<section class="answer"><div><p><span class="pill">{escape(label)}</span></p>'
-        f"<h2>{escape(result.headline)}</h2>{lead}</div>"
-        f"<dl>{''.join(tiles(result))}</dl></section>"
+        f'<section class="answer"><div><p><span class="pill">{STATE_WORDS[result.state]}</span> '
+        f'<span class="pill">{escape(label)}</span></p>'
+        f"<h2>{escape(result.headline)}</h2>{lead}</div></section>"
     )
-
-
-def tiles(result: Monitored) -> list[str]:
-    """State, and since when."""
-    words, _ = STATE_WORDS[result.state]
-    episode = result.episode
-    if episode is None:
-        alarm = significant(10.0**result.threshold)
-        below = f"alarm at evidence of {alarm}" if result.state == "calm" else "too few outcomes"
-        since, when = NO_VALUE, "no alarm"
-    else:
-        below = f"raised {day_words(episode.raised)}"
-        since = day_words(episode.since)
-        when = days_between(episode.since_low, episode.since_high)
-    shown = (
-        ("State", words, below, "One false alarm in twenty at most, over the whole life."),
-        (
-            "Since",
-            since,
-            when,
-            "Most likely first day of the change, and its 95% likelihood interval.",
-        ),
-    )
-    return [
-        f'<div title="{escape(about)}"><dt>{escape(name)}</dt><dd>{escape(value)}'
-        f"<small>{escape(small)}</small></dd></div>"
-        for name, value, small, about in shown
-    ]
 
 
 def advice(result: Monitored) -> str:
@@ -357,7 +365,7 @@ def slices_table(result: Monitored, column: str) -> None:
     rows = tuple(
         row(
             Value(one.slice, f"{count(one.rows)} rows", marked=one.state == "alarm"),
-            STATE_WORDS[one.state][0],
+            STATE_WORDS[one.state],
             percent(one.mean_score),
             percent(one.observed),
             difference(one),

@@ -114,6 +114,16 @@ class Monitored:
         return last if last is not None and last.closed is None else None
 
     @property
+    def evident(self) -> str:
+        """On which predictions the open alarm rests, and when it was known; "" without an alarm."""
+        if self.episode is None:
+            return ""
+        day, raised = day_words(self.episode.day), day_words(self.episode.raised)
+        if day == raised:
+            return f"Evident in predictions of {day}."
+        return f"Evident in predictions of {day}, known on {raised} when their outcomes came."
+
+    @property
     def since(self) -> date | None:
         """The most likely first day of predictions of the open change, or None without an alarm."""
         return self.episode.since if self.episode else None
@@ -212,7 +222,7 @@ class Monitored:
         parts = [self._otherwise()] if self.state == "too early" else []
         if self.episode is not None:
             means = self._means()
-            parts = [f"{means[0].upper()}{means[1:]}."]
+            parts = [f"{means[0].upper()}{means[1:]}.", self.evident]
         elif self.state == "calm":
             last = self.evidence["mixture"][self.evidence["mature"]].iloc[-1]
             alarm = significant(1.0 / self.alpha)

@@ -25,6 +25,7 @@ MIN_EXPECTED = 10.0
 # Quotients are the decimals that scores have: the seventh number of a linspace is above 0.6.
 SCORE_RANGES = np.arange(11.0) / 10.0
 BAND = ("period", "first_day", "last_day")
+MIN_PERIOD_ROWS, MIN_SHARE_OF_MEDIAN = 30.0, 0.25
 
 
 def increments_of(counts: Counts, names: Sequence[str]) -> FloatArray:
@@ -99,11 +100,32 @@ def _periods(counts: Counts) -> _Periods | None:
     if not len(with_rows):
         return None
     cut = cut_periods(counts.days[with_rows], count=rows[with_rows])
+    codes, names = _joined(cut.codes, cut.names, rows[with_rows])
     of_day = np.full(len(counts.days), -1, dtype=np.int64)
-    of_day[with_rows] = cut.codes
-    first, last = np.array([with_rows[cut.codes == i][[0, -1]] for i in range(len(cut))]).T
+    of_day[with_rows] = codes
+    first, last = np.array([with_rows[codes == i][[0, -1]] for i in range(len(names))]).T
     ends = [counts.days[end].astype("datetime64[s]") for end in (first, last)]
-    return _Periods(cut.names, of_day, last, dict(zip(BAND[1:], ends, strict=True)))
+    return _Periods(names, of_day, last, dict(zip(BAND[1:], ends, strict=True)))
+
+
+def _joined(
+    codes: IntArray, names: Sequence[str], rows: FloatArray
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Join a period of few rows with the one before it, or with the next if it is the first.
+
+    Few are less than 30 rows, or a quarter of the median: the band of such a period would be so
+    wide that nothing else could be seen.
+    """
+    total = np.bincount(codes, rows, minlength=len(names))
+    few = total < max(MIN_PERIOD_ROWS, MIN_SHARE_OF_MEDIAN * float(np.median(total)))
+    begins = ~few
+    begins[0] = True
+    if few[0] and len(few) > 1:
+        begins[1] = False
+    group = np.cumsum(begins) - 1
+    parts = [np.flatnonzero(group == number) for number in range(int(group[-1]) + 1)]
+    joined = [names[i[0]] if len(i) == 1 else f"{names[i[0]]} to {names[i[-1]]}" for i in parts]
+    return group[codes], tuple(joined)
 
 
 def _of_periods(counts: Counts, cut: _Periods, confidence_level: float = 0.95) -> pd.DataFrame:

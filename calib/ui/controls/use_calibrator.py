@@ -86,6 +86,11 @@ def plan_button(session: Session, model: state.Model, plan: PlanChoice, time: st
 
 @st.dialog(f"{GET_CODE} for some rows", width="large")
 def show_plan(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
+    plan_code(session, model, plan, time)
+
+
+def plan_code(session: Session, model: state.Model, plan: PlanChoice, time: str) -> None:
+    """The body of the dialog of a plan: its code, with the condition of its rows."""
     chosen, since = plan.plan, plan.since.isoformat()
     calibrator = plan.calibrator
     assert calibrator is not None  # Without one there is no button.
@@ -127,6 +132,11 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
 
 @st.dialog(GET_CODE, width="large")
 def _dialog(session: Session, model: state.Model, first: str = "") -> None:
+    calibrator_code(session, model, first)
+
+
+def calibrator_code(session: Session, model: state.Model, first: str = "") -> None:
+    """The body of the dialog of calibrators: the code and the calibrated scores of one."""
     calibrators = fitted(model.analysis)
     advised, keys = model.analysis.recommendation.method, list(calibrators)
     opened = first or advised
