@@ -5,17 +5,12 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from calib.cli.main import main
+from tests import documents
 
 ROOT = Path(__file__).parents[1]
 AGENTS = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
 USERS = (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8")
 MAX_LINES = 80
-
-
-def blocks(page: str) -> list[tuple[str, str]]:
-    """Language and text of each block of code."""
-    return re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
 
 
 def test_the_map_is_short() -> None:
@@ -31,7 +26,7 @@ def test_the_map_names_files_that_exist() -> None:
 
 def test_the_commands_of_the_map_are_those_of_the_makefile() -> None:
     """They are not run here, because they run all tests."""
-    [(language, text)] = blocks(AGENTS)
+    [(language, text)] = documents.BLOCK.findall(AGENTS)
     assert language == "sh"
     for line in text.splitlines():
         command = shlex.split(line, comments=True)
@@ -43,24 +38,11 @@ def test_the_commands_of_the_map_are_those_of_the_makefile() -> None:
             assert (ROOT / path).exists()
 
 
-def test_the_page_for_users_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys) -> None:
+def test_the_page_for_users_runs_from_top_to_bottom(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "block"}
-    statuses = []
-    for language, text in blocks(USERS):
-        if language == "python":
-            exec(text, names)
-            continue
-        for line in text.splitlines():
-            command = shlex.split(line, comments=True)
-            if command[0] == "pip":
-                assert (ROOT / command[-1].partition("[")[0] / "pyproject.toml").exists()
-                continue
-            expected = int(re.search(r"# exit status (\d)$", line)[1])
-            assert command[0] == "calib"
-            assert main(command[1:]) == expected, (line, capsys.readouterr().err)
-            statuses.append(expected)
-    assert set(statuses) == {0, 1, 2}
+    documents.run(USERS, lambda: "")
+    named = {int(status) for status in documents.STATUS.findall(USERS)}
+    assert named == {0, 1, 2}
     made = {path.name for path in tmp_path.iterdir()}
     assert made >= {"report.html", "report.json", "map.json", "map.sql", "map.py", "map.js"}
 

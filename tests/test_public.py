@@ -22,7 +22,7 @@ from calib.figures import CHARTS
 from calib.metrics import METRICS
 from docs.declared import with_metrics
 from docs.example_report import PLACE, example_report
-from tests.rare import common_first, rare
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]
 
@@ -108,15 +108,16 @@ def python_blocks(page: str) -> list[str]:
 
 PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 # The blocks of docs/reports.md are one program, which tests/store/test_docs.py runs. Those of
-# docs/contributing.md are the package of a feature, which tests/test_guide.py runs.
-TESTED_ELSEWHERE = ["docs/reports.md", "docs/contributing.md"]
+# docs/contributing.md are the package of a feature, which tests/test_guide.py runs. Those of a
+# tutorial go on from each other, as tests/test_tutorials.py runs them.
+TUTORIALS = [page for page in PAGES if "/tutorial-" in page]
+TESTED_ELSEWHERE = ["docs/reports.md", "docs/contributing.md", *TUTORIALS]
 WITH_CODE = [page for page in PAGES if page not in TESTED_ELSEWHERE and python_blocks(page)]
 
 
-@pytest.mark.parametrize("page", common_first(["README.md", "docs/library.md"], ["README.md"]))
-def test_the_first_pages_show_code_that_runs(page, tmp_path, monkeypatch):
+def test_the_first_page_shows_code_that_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for block in python_blocks(page):
+    for block in python_blocks("README.md"):
         exec(block, {"__name__": "block"})
 
 
@@ -149,9 +150,9 @@ calib.metrics.auc(y, p, [1.0, 2.0])
 
 
 @rare
-def test_type_checkers_accept_the_first_page_and_find_wrong_arguments(tmp_path):
-    for number, block in enumerate(python_blocks("docs/library.md")):
-        (tmp_path / f"block_{number}.py").write_text(block)
+def test_type_checkers_accept_a_tutorial_and_find_wrong_arguments(tmp_path):
+    code = "\n".join(python_blocks("docs/tutorial-choose.md"))
+    (tmp_path / "tutorial.py").write_text(code)
     (tmp_path / "wrong.py").write_text(WRONG_ARGUMENTS)
     options = ["--strict", "--config-file", ROOT / "pyproject.toml"]
     options += ["--cache-dir", ROOT / ".mypy_cache", "--follow-imports", "silent"]
@@ -190,9 +191,7 @@ def test_the_site_has_every_page_and_its_api_every_public_name():
 
 
 def test_the_site_shows_a_report_that_needs_no_server():
-    page = (ROOT / "docs/example.md").read_text()
-    assert f"({PLACE})" in page
-    assert f'src="{PLACE.removeprefix("example/")}"' in page
+    assert f"({PLACE})" in (ROOT / "docs/index.md").read_text()
     html = example_report()
     assert "overconfident" in html
     # The browser draws the explorer from the script and the counts of the file.

@@ -363,11 +363,9 @@ def commands(text: str) -> list[str]:
                 f"docs/{page}.md"
                 for page in (
                     "index",
-                    "share",
                     "gate",
                     "judge",
                     "monitoring",
-                    "production",
                     "reports",
                 )
             ),

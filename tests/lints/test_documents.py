@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from calib.calibrators import CALIBRATORS
+from calib.metrics import METRICS
+
 DOCS = Path(__file__).parents[2] / "docs"
 MAX_FIGURES = 25
 
@@ -22,3 +25,8 @@ def test_one_table_has_a_line_for_every_page() -> None:
 
 def test_users_see_few_figures() -> None:
     assert len(rows("performance.md")) <= MAX_FIGURES
+
+
+def test_one_table_has_every_metric_and_calibrator() -> None:
+    keys = re.findall(r"^\| \[.*\| `(\w+)` \|", "\n".join(rows("definitions.md")), re.MULTILINE)
+    assert sorted(keys) == sorted([*METRICS, *CALIBRATORS])
