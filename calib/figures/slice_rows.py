@@ -156,7 +156,7 @@ def _row(
         f"<span><b>{percent(row.before.mean_score)}</b> predicted</span>"
         f"{_predicted_after(row)}</div>",
         f"<div role=cell class=diagram>{scale.drawn(row) if scale else ''}</div>",
-        f"<div role=cell class=bars>{across.drawn(row)}</div>",
+        f"<div role=cell class=differences>{across.drawn(row)}</div>",
         f"<div role=cell class=tests>{_tested(row)}{label if row.action else ''}</div>",
     ]
     if frame.time is not None:

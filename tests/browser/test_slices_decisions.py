@@ -246,7 +246,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     rows = by_key(page, "slice_rows").get_by_role("row")
     south, tiny = rows.filter(has_text="site south"), rows.filter(has_text="site <b>tiny</b>")
     expect(south.locator(".tests .now.error")).to_contain_text("error found")
-    expect(south.locator(".bars circle.now.error")).to_be_visible()
+    expect(south.locator(".differences circle.now.error")).to_be_visible()
     expect(tiny).to_contain_text("too few rows to test")
     expect(tiny.locator(".strip rect")).not_to_have_count(0)
     open_folded(page, "overlay")
@@ -273,7 +273,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
 def test_a_link_restores_slices_and_decisions(page: Page):
     visit(page, "/slices?slice=half&cross=side&after=isotonic")
     for when in ("now", "after"):  # Four slices and all rows have both.
-        expect(by_key(page, "slice_rows").locator(f".bars circle.{when}")).to_have_count(5)
+        expect(by_key(page, "slice_rows").locator(f".differences circle.{when}")).to_have_count(5)
     go(page, "Decisions")
     open_static_charts(page)
     for method in ("uncalibrated", "isotonic"):

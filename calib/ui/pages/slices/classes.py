@@ -94,9 +94,7 @@ def body(session: Session, model: state.Model, kind_control: Callable[[Session],
             options = [key for key in analysis.methods if key != "uncalibrated"]
             widgets.control(session, choices.CLASSES, options, value=next(iter(after)))
     opened = draw_rows(session, model, now, after)
-    with st.expander(
-        f"Numbers of {len(now.index):,} classes", key=NUMBERS, on_change="rerun"
-    ) as at:
+    with st.expander("Numbers of all classes", key=NUMBERS, on_change="rerun") as at:
         if at.open:
             for place, (key, table) in zip(
                 st.tabs([method_label(key) for key in ("uncalibrated", *after)]),

@@ -142,7 +142,7 @@ def body(
         slice_calibrator(session, model, cut, first, method, label_of)
     methods = ("uncalibrated", method) if method else ("uncalibrated",)
     overlay(session, cut, first, label_of)
-    numbers = folded(f"Numbers of {len(first):,} slices", "numbers")
+    numbers = folded("Numbers of all slices", "numbers")
     if numbers is not None:
         with numbers:
             labels = {key: short_label(scores, key) for key in scores.labels}
@@ -361,7 +361,7 @@ def show_periods(
     st.markdown(f"### {plain(said)}")
     if change := changes.get("uncalibrated"):
         st.markdown(plain(period_wording.sentence(change, first.unit)))
-    place = folded(f"Chart and numbers of {len(first)} periods", "periods")
+    place = folded("Chart and numbers of the periods", "periods")
     if place is not None:
         with place:
             shown = session.memo(period_blocks.periods, model.analysis, column, made, changes)
