@@ -75,7 +75,8 @@ CONTRASTS = """
     return found;
 }
 """
-# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too.
+# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too, and
+# the answer, which is the largest text, is a little bolder.
 ODD_TYPE = """
 () => {
     const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -86,7 +87,8 @@ ODD_TYPE = """
         const seen = element.checkVisibility({visibilityProperty: true});
         if (!text || !seen || element.closest("script, style") || fontFamily.includes("Material"))
             continue;
-        if (!["400", "600"].includes(fontWeight) || size < 12)
+        const weights = ["400", "600", ...element.closest(".answer h1, .answer h2") ? ["650"] : []];
+        if (!weights.includes(fontWeight) || size < 12)
             found.push([text.slice(0, 40), fontWeight, size]);
     }
     return found;
