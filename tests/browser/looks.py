@@ -75,8 +75,8 @@ CONTRASTS = """
     return found;
 }
 """
-# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too, and
-# the answer, which is the largest text, is a little bolder.
+# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too,
+# and the answer, which is the largest text, is a little bolder.
 ODD_TYPE = """
 () => {
     const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -42,7 +42,8 @@ SVG_NAME = "{http://www.w3.org/2000/svg}"
 PAGES = {
     "/": 1,
     "/reliability": 1,
-    "/cumulative": 1,
+    "/reliability?tab=cumulative": 1,
+    "/reliability?tab=panels": 8,
     "/slices?pick=0.1": 1,
     "/calibrators": 8,
     "/calibrators?ex=rounds": 9,
@@ -190,7 +191,7 @@ def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page:
 
 
 def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
-    visit(page, "/cumulative")
+    visit(page, "/reliability?tab=cumulative")
     chart = by_key(page, "chart_difference").locator(".js-plotly-plot")
     kinds = {"png": "Download plot", "svg": "Download as SVG", "csv": "Download as CSV"}
     for ending, title in kinds.items():

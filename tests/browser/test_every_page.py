@@ -31,6 +31,7 @@ FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.value
 MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits", "monitor": "?ex=churn"}
 PATHS = ["/" if name == "app" else f"/{name}{MORE.get(name, '')}" for name in FILES]
 PATHS += ["/calibrators?ex=digits", "/calibrators?ex=rounds"]
+PATHS += ["/reliability?tab=cumulative", "/reliability?tab=panels"]
 RELIABILITY = "/reliability?bins=20&colour=red"
 # WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
 TARGET = 24
@@ -172,7 +173,7 @@ NARROW = [
     "/calibrators",
     RELIABILITY,
     "/calibrators?ex=rounds",
-    "/cumulative",
+    "/reliability?tab=cumulative",
 ]
 
 

@@ -24,7 +24,6 @@ PAGES = (
     "Data",
     "Overview",
     "Reliability",
-    "Cumulative",
     "Calibrators",
     "Slices",
     "Decisions",

@@ -41,7 +41,6 @@ from tests.browser.screenshots import full_height
 ON_PAGES = {
     "Overview": ".st-key-summary svg.plot",
     "Reliability": ".st-key-explorer svg.diagram path.line",
-    "Cumulative": ".st-key-chart_difference .js-plotly-plot",
     "Slices": ".st-key-chart_slices svg.plot",
     "Calibrators": ".st-key-chart_forest svg.plot",
     "Decisions": ".st-key-live_decisions svg.benefit",
@@ -114,7 +113,7 @@ def test_first_visit(page: Page, analysis: LiveAnalysis, tmp_path: Path):
     settle(page)
     assert address(page)["ex"] == "svm"
 
-    for label in ("Cumulative", "Slices", "Calibrators", "Monitor", "Learn"):
+    for label in ("Reliability", "Slices", "Calibrators", "Monitor", "Learn"):
         opened(page, label)
         assert address(page) == {"v": "1", "ex": "svm"}
     page.go_back()
@@ -204,7 +203,6 @@ def test_bins_in_the_explorer(page: Page, analysis: LiveAnalysis, tmp_path: Path
     assert (line.get_attribute("d") or "").count(" ") == 18
     gaps_are(page, analysis, 18, "quantile")
     page.wait_for_url("**bins=18**")
-    explorer.locator("summary").click()
     explorer.get_by_label("Uniform").check()
     gaps_are(page, analysis, 18, "uniform")
     settle(page)

@@ -35,7 +35,9 @@ def checkpoints(tmp_path):
 def test_checkpoints_in_several_files(page: Page, checkpoints):
     drop(page, *checkpoints)
     expect(page.get_by_text("3 models, epoch 1, epoch 2 and epoch 10")).to_be_visible()
-    go(page, "Cumulative")
+    go(page, "Reliability")
+    page.get_by_role("tab", name="Cumulative").click()
+    settle(page)
     expect(by_key(page, "chart_difference")).to_have_count(1)
     expect(by_key(page, "pick_model")).to_contain_text("epoch 1")
 

@@ -98,11 +98,11 @@ def test_the_people_of_a_killed_replica_go_on_at_the_other(
     # The open tab connects to the other replica by itself. At her next click it asks for the file.
     expect(ada.locator(CONNECTED)).to_have_count(0)
     expect(ada.locator(CONNECTED)).to_have_count(1, timeout=RECONNECTED_MS)
-    ada.get_by_role("link", name="Cumulative").click()
+    ada.get_by_role("link", name="Calibrators").click()
     expect(ada.get_by_text(asked)).to_be_visible(timeout=30_000)
     settle(ada)
     drop(ada, path)
-    expect(by_key(ada, "chart_difference")).to_be_visible(timeout=30_000)
+    expect(by_key(ada, "chart_forest")).to_be_visible(timeout=30_000)
     settle(ada)
     assert "bins=7" in ada.url
     visit(ada, ada.url)

@@ -257,11 +257,11 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
         slider.focus()
         for _ in range(7):
             slider.press("ArrowRight")
-        page.locator("#explorer summary").click()
         page.locator("#explorer").get_by_label("Uniform").check()
         ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
         expect(said).to_contain_text("Gaps of 22 uniform bins")
         expect(said.locator("td").first).to_have_text(f"{ece:.1%}")
+        page.locator("#explorer summary").click()
         page.locator("#explorer").get_by_label("Log-odds", exact=True).check()
         page.locator("#explorer").get_by_label("Isotonic").check()
         expect(said).to_contain_text(re.compile(r"Isotonic \d\.\d%"))

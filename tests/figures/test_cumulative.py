@@ -42,6 +42,14 @@ def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, na
     assert figure.layout.yaxis.side == "left"
 
 
+@pytest.mark.parametrize("panel", range(4))
+def test_a_panel_alone_is_as_high_at_any_width_and_names_both_lines_beside_them(analysis, panel):
+    chart = cumulative_chart(analysis, "uncalibrated", panels=(panel,))
+    assert {chart.at_width(width).panels.height for width in (220, 300, 480)} == {290}
+    assert len(chart.notes) == 2
+    assert not chart.legend
+
+
 def test_observed_has_the_colour_of_the_method_and_another_dash(analysis):
     figure = cumulative_chart(analysis, "platt", panels=(0,)).figure
     predicted, observed = figure.data

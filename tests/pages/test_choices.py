@@ -166,7 +166,7 @@ def test_a_chip_resets_its_setting_and_all_of_them_only_those_of_the_page():
     assert (session_of(app)[AXIS], session_of(app)[COST_FN]) == (None, 9.0)
 
 
-@pytest.mark.parametrize("title", common_first(SHOWING, ["Cumulative"]))
+@pytest.mark.parametrize("title", common_first(SHOWING, ["Slices"]))
 def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     app = shown(title)
     before = drawn(app)

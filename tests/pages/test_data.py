@@ -10,7 +10,6 @@ from tests.pages.harness import (
     dropped,
     go,
     headings,
-    key_numbers,
     press,
     rows,
     said,
@@ -25,14 +24,14 @@ def test_a_file_that_is_dropped_on_the_first_page_is_answered_there(texts):
     app = drop(start(), "data_file", rows())
     assert not app.error
     assert "File: **mine**" in said(app)
-    texts(headings(app)[1])
+    texts(headings(app)[0])
     assert app.query_params["file"] == "mine.csv"
 
 
 @pytest.mark.parametrize(("data", "asked"), [(rows(scale=100.0), "percent"), (b"\x89PNG", "image")])
 def test_a_file_that_raises_a_question_leads_from_the_first_page_to_data(data, asked, texts):
     app = drop(start(), "data_file", data)
-    assert headings(app)[0] == "calib: Data"
+    assert headings(app)[0] == "Data"
     texts.shown(app.error[0].value, asked)
 
 
@@ -42,7 +41,8 @@ def test_percentages_are_repaired_by_one_click(texts):
     go(app, "Data")
     assert "Divide by 100" in app.button(key="repair_percent").label
     assert not press(app, "repair_percent").error
-    assert key_numbers(go(app, "Overview"))["Rows"] == "400"
+    assert session_of(app).upload.predictions.n_rows == 400
+    assert not go(app, "Overview").error
 
 
 @pytest.mark.parametrize(("answer", "n_rows"), [(0, 400), (1, 401)])
@@ -82,7 +82,7 @@ def test_words_repeats_and_spellings_are_told_on_the_data_page(texts):
 
 def test_an_answer_about_reversed_scores_opens_the_analysis_and_is_asked_once():
     app = press(start("Overview", rows(reverse=True), m="platt"), "choose_0")
-    assert key_numbers(app)["Rows"] == "400"
+    assert session_of(app).upload.predictions.n_rows == 400
     asked = [each.key for each in go(app, "Data").button if (each.key or "").startswith("choose_")]
     assert not asked
 

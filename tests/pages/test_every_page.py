@@ -18,6 +18,7 @@ from calib.analysis.decisions import Costs, decide
 from calib.analysis.judge import judge_rows
 from calib.analysis.summary import Parts
 from calib.calibrators import CALIBRATORS
+from calib.figures.cumulative import panels_title
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.loading.judged_rows import judged_example
@@ -99,16 +100,25 @@ def cumulative(shown: Shown) -> None:
     assert copied(shown.app, "tests-of-calibration")[0].shape[0] == 5
 
 
+def panels(shown: Shown) -> None:
+    assert len(drawings(shown.app)) == 4 * len(shown.analysis.methods)
+    titles = [panels_title(result) for result in shown.analysis.methods.values()]
+    assert headings(shown.app)[2:] == titles
+
+
 def slices(shown: Shown) -> None:
     (by,), outcome, score = (COLUMNS[role] for role in ("slices", "outcome", "score"))
     of_slices = shown.frame.groupby(by)
     found = copied(shown.app, "slices")[0]
-    n_rows = [len(shown.frame), *of_slices.size()]
-    assert found["Slice"].str.extract(r"([\d,]+) rows$")[0].tolist() == [f"{n:,}" for n in n_rows]
+    # The file has each slice before and after calibration.
+    found = found[found["Scores"] == "Uncalibrated"]
+    assert found["Rows"].astype(int).tolist() == [len(shown.frame), *of_slices.size()]
     rates = of_slices[outcome].agg(lambda each: (each == COLUMNS["positive"]).mean())
-    assert found["Observed"].str.split().str[0].tolist()[1:] == [*map(percent, rates)]
-    assert found["Predicted"].tolist()[1:] == [*map(percent, of_slices[score].mean())]
-    assert len(copied(shown.app, "periods")[0]) == shown.frame["date"].nunique()
+    for column, expected in (("Observed", rates), ("Predicted", of_slices[score].mean())):
+        # The file has six significant digits.
+        assert found[column].astype(float).tolist()[1:] == pytest.approx(expected, rel=1e-5)
+    periods = copied(opened(shown.app, "folded_periods_first"), "periods")
+    assert len(periods[0]) == shown.frame["date"].nunique()
     assert ("search_segments" in {each.key for each in shown.app.button}) == shown.data.has_rows
 
 
@@ -157,7 +167,8 @@ def methods(shown: Shown) -> None:
 FACTS: dict[str, Callable[[Shown], None]] = {
     "Overview": overview,
     "Reliability": reliability,
-    "Cumulative": cumulative,
+    "Reliability?tab=cumulative": cumulative,
+    "Reliability?tab=panels": panels,
     "Slices": slices,
     "Calibrators": calibrators,
     "Decisions": decisions,
@@ -185,14 +196,16 @@ def expected(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["rows", "counts"])
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", FACTS)
 def test_a_page_shows_the_numbers_of_the_library(page, kind, expected):
     frame, by_kind = expected
     content, data, analysis = by_kind[kind]
-    session = dropped({f"{NAME}.{'csv' if kind == 'rows' else 'parquet'}": content}, m="platt")
+    title, _, tab = page.partition("?tab=")
+    link = {"m": "platt"} | ({"tab": tab} if tab else {})
+    session = dropped({f"{NAME}.{'csv' if kind == 'rows' else 'parquet'}": content}, **link)
     if kind == "rows":
         session.take(session.upload.mapped(Columns(**COLUMNS)))
-    app = start(page, session)
+    app = start(title, session)
     assert not app.error
     FACTS[page](Shown(app, data, analysis, frame))
     assert not bare(app)

@@ -7,6 +7,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
+from calib.ui.session.choices import TAB
 from calib.ui.session.page_list import PAGES
 from tests.pages.harness import address, by_class, go, metric_tables, model_of, session_of, start
 from tests.pages.test_hostile import elements, texts
@@ -64,10 +65,12 @@ def test_every_page_has_that_order(link):
     ranked = names(next(table for table in metric_tables(app) if 'aria-label="Metrics"' in table))
     controls = ["Uncalibrated", *(name for name in ranked if name != "Uncalibrated")]
     assert len(ranked) == 1 + len(link["m"].split("."))
-    (pills,) = [e for e in go(app, "Cumulative").get("button_group") if e.key == "shown"]
+    session_of(app).change(TAB, "panels")
+    (pills,) = [e for e in go(app, "Reliability").get("button_group") if e.key == "shown"]
     assert pills.options == controls
     for page in ("Slices", "Decisions"):
         assert go(app, page).selectbox(key="after").options == controls[1:]
+    session_of(app).reset(TAB)
     assert ranked in [names(table) for table in metric_tables(go(app, "Reliability"))]
     if "ex" in link:
         assert by_class(go(app, "Slices")).selectbox(key="classes").options == controls[1:]
@@ -75,7 +78,7 @@ def test_every_page_has_that_order(link):
 
 @rare
 def test_a_chosen_method_stays_chosen_where_the_order_changes():
-    app = start("Cumulative", **LINK | {"show": "uncalibrated"})
+    app = start("Reliability", **LINK | {"show": "uncalibrated", "tab": "cumulative"})
     (pills,) = [each for each in app.get("button_group") if each.key == "shown"]
     pills.select("platt").run()
     first = model_of(session_of(app)).analysis.ranked

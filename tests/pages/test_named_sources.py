@@ -282,7 +282,7 @@ def test_a_link_with_a_query_of_an_earlier_version_opens_the_table(folder):
 
 def test_a_link_to_a_source_that_is_not_here_says_so(folder, texts):
     app = start("Overview", source="other", table="march.parquet")
-    texts(headings(app)[1])
+    texts(headings(app)[0])
     texts.shown(app.error[0].value)
     assert session_of(app).upload is None
     # Another one can be chosen in the menu.

@@ -13,12 +13,11 @@ from calib.metrics.binned import increasing_bins
 from calib.text import percent, plain
 from calib.ui.pages.reliability import answer
 from calib.ui.session import results, state
-from calib.ui.session.choices import AUTO_BINS, AXIS, STRATEGY
+from calib.ui.session.choices import AUTO_BINS, AXIS, STRATEGY, TAB, TAB_LABELS
 from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,
     dropped,
-    go,
     markup,
     model_of,
     opened,
@@ -86,9 +85,25 @@ def test_how_to_read_stays_open_on_all_pages_once_it_was_opened():
     (expander,) = [e for e in app.expander if e.label == "How to read it"]
     assert not expander.proto.expanded
     session_of(app).explains = True
-    go(app, "Cumulative")
+    session_of(app).change(TAB, "cumulative")
+    app.run()
     (expander,) = [e for e in app.expander if e.label == "How to read it"]
     assert expander.proto.expanded
+
+
+def test_only_the_chosen_tab_is_drawn():
+    drawn = {"bins": "calib_explorer", "panels": "calib_drawing"}
+    app = start("Reliability", m="platt")
+    for tab in TAB_LABELS:
+        session_of(app).change(TAB, tab)
+        app.run()
+        offered = [each.label for each in app.tabs if each.label in TAB_LABELS.values()]
+        assert offered == [*TAB_LABELS.values()]
+        components = {each.proto.component_name for each in app.get("bidi_component")}
+        assert components & {*drawn.values()} == {*filter(None, [drawn.get(tab)])}
+        assert bool(app.get("plotly_chart")) == (tab != "panels")
+        assert address(app).get("tab", "bins") == tab
+        assert not [each for each in app.button if each.key == "reset_tab"]
 
 
 @pytest.mark.parametrize("page", ["Reliability", "Calibrators"])

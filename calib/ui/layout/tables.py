@@ -131,6 +131,8 @@ def _printed(block: Table) -> list[list[str]]:
     if block.exact is None:
         texts = ([" ".join([value.text, *value.lines]) for value in row] for row in block.rows)
         return [[*block.head], *texts]
+    if not block.rows:
+        return [[*block.head]]
     columns = []
     for name, values in zip(block.head, zip(*block.rows, strict=True), strict=True):
         columns.append([name, *(value.text for value in values)])

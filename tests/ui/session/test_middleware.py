@@ -56,6 +56,7 @@ def test_an_address_is_answered_as_browsers_write_it(
     [
         ("gallery", b"ex=svm&bins=7", b"./learn?ex=svm&bins=7"),
         ("compare", b"ex=svm", b"./calibrators?ex=svm"),
+        ("cumulative", b"show=beta", b"./reliability?show=beta&tab=cumulative"),
         ("classes", b"ex=digits&cls=platt", b"./slices?ex=digits&cls=platt&kind=class"),
         ("classes", b"", b"./slices?kind=class"),
     ],
