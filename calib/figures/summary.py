@@ -228,7 +228,7 @@ def _axes(
 
 def change_bars(changes: Mapping[str, Estimate], recommended: str) -> dict[str, str]:
     """Changes of log loss by calibrator with their intervals, as SVG on one axis."""
-    ends = _change_ends(changes)
+    ends = _bar_ends(changes)
     return {
         key: interval_bar(change, ends, _color(key, recommended)) for key, change in changes.items()
     }
@@ -238,7 +238,7 @@ def change_lines(analysis: Analysis) -> str:
     """Such intervals of all calibrators below each other, as one small drawing."""
     changes, advised = log_loss_changes(analysis), analysis.recommendation.method
     lines = [(change, _color(key, advised)) for key, change in changes.items()]
-    return interval_lines(lines, _change_ends(changes))
+    return interval_lines(lines, _bar_ends(changes))
 
 
 def log_loss_changes(analysis: Analysis) -> dict[str, Estimate]:
@@ -247,7 +247,7 @@ def log_loss_changes(analysis: Analysis) -> dict[str, Estimate]:
     return {key: one.differences["log_loss"] for key, one in results if key != "uncalibrated"}
 
 
-def _change_ends(changes: Mapping[str, Estimate]) -> tuple[float, float]:
+def _bar_ends(changes: Mapping[str, Estimate]) -> tuple[float, float]:
     """The ends of an axis that contains 0 and all intervals."""
     bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]
     return float(np.nanmin(bounds)), float(np.nanmax(bounds))

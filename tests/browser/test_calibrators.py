@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.actions import press_slider
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, traces, visit
 
 
 def trace(page: Page, key: str, name: str) -> dict:
@@ -14,11 +14,6 @@ def trace(page: Page, key: str, name: str) -> dict:
 
 def names(page: Page, key: str) -> set[str]:
     return {drawn["name"] for drawn in traces(page, key)}
-
-
-def open_settings(page: Page) -> None:
-    by_key(page, "spline_settings").locator("summary").click()
-    settle(page)
 
 
 def marked(drawn: dict) -> tuple[float, float]:
@@ -31,14 +26,14 @@ def marked(drawn: dict) -> tuple[float, float]:
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/calibrators?ex=logistic&eps=0.1")
     expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("0.1")
-    spline = trace(page, "chart_functions", "Spline")["y"]
+    spline = trace(page, "chart_adjustments", "Spline")["y"]
     x, loss = marked(trace(page, "chart_epsilon", "Spline"))
     assert x == pytest.approx(0.1)
     press_slider(page, "epsilon", "Home")
-    expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("1e-15")
-    assert trace(page, "chart_functions", "Spline")["y"] != spline
+    expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("automatic")
+    assert trace(page, "chart_adjustments", "Spline")["y"] != spline
     moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
-    assert moved == pytest.approx(1e-15)
+    assert moved == pytest.approx(1e-8)
     _, outside = marked(trace(page, "chart_epsilon", "Rows left unchanged"))
     assert outside == 0
     # One of the points has the number that the comparison gave.
@@ -49,10 +44,9 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
 
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/calibrators?ex=logistic")
-    open_settings(page)
-    ruled = trace(page, "chart_functions", "Spline")["y"]
-    assert "Spline, automatic ε" not in names(page, "chart_functions")
+    ruled = trace(page, "chart_adjustments", "Spline")["y"]
+    assert "Spline, automatic ε" not in names(page, "chart_adjustments")
     press_slider(page, "epsilon", "End")
-    faint = trace(page, "chart_functions", "Spline, automatic ε")
+    faint = trace(page, "chart_adjustments", "Spline, automatic ε")
     assert faint["y"] == pytest.approx(ruled)
-    assert trace(page, "chart_functions", "Spline")["y"] != pytest.approx(ruled)
+    assert trace(page, "chart_adjustments", "Spline")["y"] != pytest.approx(ruled)

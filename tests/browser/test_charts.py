@@ -149,7 +149,7 @@ def test_the_charts_that_follow_a_hand_are_saved_as_they_are(page: Page):
 
 def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page: Page):
     visit(page, "/calibrators")
-    chart = by_key(page, "chart_forest").locator(".saved")
+    chart = by_key(page, "chart_functions").locator(".saved")
     buttons = chart.locator(".chart-buttons")
     chart.scroll_into_view_if_needed()
     page.mouse.move(0, 0)
@@ -180,14 +180,14 @@ def opacity(shown: Locator) -> float:
 @pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
-    visit(page, "/calibrators")
-    chart = by_key(page, "chart_functions").locator(".js-plotly-plot")
+    visit(page, "/calibrators?ex=logistic&eps=0.01")
+    chart = by_key(page, "chart_compact_logit").locator(".js-plotly-plot")
     across, upward = chart.evaluate(SIZE)
     assert across == pytest.approx(upward, abs=1)
     box = chart.bounding_box()
     assert box is not None
     assert box["height"] <= 900
-    assert across > {390: 280, 1024: 330, 1440: 550, 2560: 550}[width]
+    assert across > {390: 250, 1024: 330, 1440: 500, 2560: 550}[width]
 
 
 def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
@@ -207,7 +207,8 @@ def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
 def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, "/calibrators?m=uncalibrated.platt")
-    metrics = by_key(page, "rows_2_metrics")
+    metrics = by_key(page, "lines_metrics")
+    metrics.get_by_role("checkbox", name="All digits").check()
     with page.expect_download() as saved:
         metrics.get_by_role("button", name="CSV").click()
     assert saved.value.suggested_filename == "metrics.csv"
@@ -217,6 +218,27 @@ def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
     by_method = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
     for key, row in table.iterrows():
         assert float(by_method[CALIBRATORS[key].label]["log_loss"]) == row["log_loss"], key
-    metrics.get_by_role("button", name="Copy").click()
+    metrics.get_by_role("button", name="Copy", exact=True).click()
     pasted = page.evaluate("() => navigator.clipboard.readText()")
     assert [line.split("\t") for line in pasted.split("\n")] == lines
+    metrics.get_by_role("button", name="Copy as Markdown").click()
+    pasted = page.evaluate("() => navigator.clipboard.readText()")
+    assert pasted.startswith("| Method | ")
+
+
+def test_heads_sort_the_rows_and_a_row_opens(page: Page):
+    visit(page, "/calibrators?m=uncalibrated.platt.beta")
+    metrics = by_key(page, "lines_metrics")
+    names = metrics.locator("tbody th")
+    assert [name.split("\n")[0] for name in names.all_inner_texts()][-1] == "Uncalibrated"
+    loss = metrics.get_by_role("columnheader").nth(1)
+    loss.get_by_role("button").click()
+    assert loss.get_attribute("aria-sort") == "ascending"
+    loss.get_by_role("button").click()
+    assert loss.get_attribute("aria-sort") == "descending"
+    assert next(iter(names.all_inner_texts())).startswith("Uncalibrated")
+    opened = metrics.locator("tr:has(th:has-text('Platt')) + .opened")
+    expect(opened).to_be_hidden()
+    metrics.get_by_role("button", name="Platt scaling (on scores)", exact=True).click()
+    expect(opened).to_be_visible()
+    expect(opened.locator("code")).to_have_text('calib.calibrator("platt")')

@@ -42,7 +42,7 @@ ON_PAGES = {
     "Overview": ".st-key-summary svg.plot",
     "Reliability": ".st-key-explorer svg.diagram path.line",
     "Slices": ".st-key-chart_slices svg.plot",
-    "Calibrators": ".st-key-chart_forest svg.plot",
+    "Calibrators": ".st-key-chart_functions svg.plot",
     "Decisions": ".st-key-live_decisions svg.benefit",
     "Monitor": ".st-key-monitor_example button",
     "Reports": ":is(.st-key-save, .st-key-new_report) button",

@@ -282,15 +282,17 @@ def test_a_link_restores_slices_and_decisions(page: Page):
         assert any(mode.startswith("markers") for mode in modes)
 
 
-def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
+def test_the_curves_stand_above_the_table_and_the_panels_below_it(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/calibrators")
     table = page.locator(".metric-table").bounding_box()
-    forest = by_key(page, "chart_forest").bounding_box()
-    panels = by_key(page, "held_out").bounding_box()
-    assert forest["y"] >= table["y"] + table["height"]
-    assert panels["x"] >= forest["x"] + forest["width"]
-    assert abs(forest["y"] - panels["y"]) < 60
+    functions = by_key(page, "chart_functions").bounding_box()
+    added = by_key(page, "chart_adjustments").bounding_box()
+    panels = by_key(page, "before_after").bounding_box()
+    assert functions["y"] + functions["height"] <= table["y"]
+    assert functions["x"] + functions["width"] <= added["x"]
+    assert abs(functions["y"] - added["y"]) < 60
+    assert panels["y"] >= table["y"] + table["height"]
 
 
 def test_the_cost_chart_is_folded_below_net_benefit(page: Page):

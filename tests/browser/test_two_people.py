@@ -16,7 +16,7 @@ from tests.browser.test_sign_in import Team, press_and_leave, serving
 ROWS = "outcome,score\n" + "1,0.9\n0,0.2\n1,0.4\n0,0.3\n" * 70
 # Another person's file, or one that the server has no more.
 REFUSED = (403, 404)
-SHOWN = "chart_forest"
+SHOWN = "chart_functions"
 ASKED = "This link is for payroll.csv"
 # Streamlit and calib keep a session that was left for this long, in seconds, and longer.
 LATER = 32.0

@@ -37,6 +37,7 @@ from tests.pages.harness import (
     dropped,
     go,
     headings,
+    opened,
     outline,
     rows,
     said,
