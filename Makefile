@@ -9,7 +9,7 @@
 # make docs         the documentation site, into site/ (no network needed)
 # make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.14 that is here
 # make bench        speed and quality benchmarks
-# make picture      the pictures of README.md, into docs/
+# make picture      the pictures of README.md and of the tutorials, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
 # make screenshots  every page, light and dark, four widths, into screenshots/
 # make lock         container/requirements.lock, every package of the server with its hashes, and the bill of materials beside it
