@@ -96,7 +96,7 @@ def test_the_way_over_functions_says_what_its_curves_are(texts):
 def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole(texts):
     app = start("Slices", **DIGITS)
     # A calibrator of one slice is fitted when a slice is chosen.
-    app.selectbox(key="apart").select_index(0).run()
+    opened(app, "folded_apart_first").selectbox(key="apart").select_index(0).run()
     (sentence,) = [each.value for each in app.markdown if "separate calibrator" in each.value]
     assert "predicted correctly" in sentence
     texts.shown(sentence)
