@@ -165,8 +165,8 @@ def test_folds_of_the_file_are_used_and_said_where_methods_are_compared(texts):
 
 
 def protocol(app):
-    """How the held-out scores were made, which the page explains under a question mark."""
-    return " ".join(each.proto.help for each in app.caption)
+    """How the held-out scores were made."""
+    return " ".join(each.value for each in app.caption)
 
 
 def test_beside_a_question_no_button_is_in_colour(texts):
