@@ -18,7 +18,6 @@ SCHEMES = ("light", "dark")
 
 # The first example has no matrix of scores, several models, choices or notices.
 MORE = {
-    "classes": "/classes?ex=digits",
     "compare-matrix": "/calibrators?ex=digits",
     "slices-matrix": "/slices?ex=digits",
     "reliability-models": "/reliability?ex=rounds",

@@ -166,8 +166,8 @@ def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page:
 def test_on_touch_buttons_are_always_seen(browser: Browser, app_url: str):
     with browser.new_context(base_url=app_url, has_touch=True, is_mobile=True) as touched:
         phone = touched.new_page()
-        visit(phone, "/slices")
-        assert opacity(by_key(phone, "chart_slices").locator(".chart-buttons")) == 1
+        visit(phone, "/slices?pick=0.1")
+        assert opacity(by_key(phone, "slice_rows").locator(".table-buttons")) == 1
         plot = by_key(phone, "chart_overlay").locator(".js-plotly-plot")
         expect(plot.locator(".modebar-btn.words")).to_have_count(2)
         assert opacity(plot.locator(".modebar")) == 1

@@ -28,7 +28,7 @@ from tests.browser.looks import (
 WIDE, PHONE = (1280, 900), (380, 800)
 FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
 # With chips and a notice, and with the data that a page needs or that fill it most.
-MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits", "monitor": "?ex=churn"}
+MORE = {"reliability": "?bins=20&colour=red", "monitor": "?ex=churn"}
 PATHS = ["/" if name == "app" else f"/{name}{MORE.get(name, '')}" for name in FILES]
 PATHS += ["/calibrators?ex=digits", "/calibrators?ex=rounds"]
 PATHS += ["/reliability?tab=cumulative", "/reliability?tab=panels"]

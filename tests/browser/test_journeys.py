@@ -41,7 +41,7 @@ from tests.browser.screenshots import full_height
 ON_PAGES = {
     "Overview": ".st-key-summary svg.plot",
     "Reliability": ".st-key-explorer svg.diagram path.line",
-    "Slices": ".st-key-chart_slices svg.plot",
+    "Slices": ".st-key-slice_rows svg",
     "Calibrators": ".st-key-chart_functions svg.plot",
     "Decisions": ".st-key-live_decisions svg.benefit",
     "Monitor": ".st-key-monitor_example button",
@@ -134,7 +134,9 @@ def test_a_file_is_dropped(page: Page, churn: Path, tmp_path: Path):
     opened(page, "Calibrators")
     page.reload()
     settle(page)
-    table = saved(page, page.get_by_role("button", name="CSV").first, tmp_path)
+    metrics = by_key(page, "lines_metrics")
+    metrics.get_by_role("checkbox", name="All digits").check()
+    table = saved(page, metrics.get_by_role("button", name="CSV"), tmp_path)
     head, *lines = csv.reader(table.read_text("utf-8-sig").splitlines())
     by_method = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
     for key, row in own.table().iterrows():

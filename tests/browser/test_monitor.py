@@ -23,6 +23,7 @@ def test_from_data_without_dates_to_the_counts_of_a_slice(page):
     last = rows.columns["predicted_at"].max()
     result = calib.monitor(rows, time="predicted_at", horizon=30, slices="plan", today=last)
     choose(page, "watched", "prepaid")
+    page.get_by_test_id("stExpander").locator("summary").first.click()
     table = page.get_by_role("region", name="Score ranges").get_by_role("table")
     first = result.ranges_of("prepaid").iloc[0]
     cells = table.get_by_role("row").nth(1).get_by_role("cell")

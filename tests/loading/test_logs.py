@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import calib
 from calib.loading import InputError, read
-from calib.loading.logs import STATED, TOKEN, read_logs, taken
+from calib.loading.logs import STATED, TOKEN, answers_by_task, read_logs
 from calib.loading.logs.rows import MAX_PATHS, WINDOW_BYTES, Document, key_paths, records
 from calib.loading.reading.apart import FileReader
 from calib.loading.reading.budget import Budget
@@ -69,7 +69,7 @@ def test_inspect_logs_of_every_kind(data):
     assert frame["correct"].astype(object).fillna("").tolist() == [
         *("wrong", "right", "wrong", "right", "")
     ]
-    assert taken(frame).to_dict("records") == [
+    assert answers_by_task(frame).to_dict("records") == [
         {
             "task": "capitals",
             "model": "m/one",

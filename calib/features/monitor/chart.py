@@ -126,7 +126,7 @@ def monitored_slice_chart(result: Monitored, of: str) -> Chart:
     ...     [0, 0, 1, 1] * 300, [0.3, 0.3, 0.6, 0.6] * 300, columns=columns
     ... )
     >>> figure = calib.plot.monitored_slice(calib.monitor(rows, time="day", slices="site"), "a")
-    >>> "Slice a: " in figure.layout.title.text
+    >>> figure.layout.yaxis.range[0] < 30.0 < figure.layout.yaxis.range[1]
     True
     """
     days, periods = _Days(result), result.periods_of(of)

@@ -276,7 +276,7 @@ def answers_by_task(frame: pd.DataFrame) -> pd.DataFrame:
 
     >>> frame = pd.DataFrame({"task": ["t", "t"], "model": ["m", "m"], "sample_id": ["1", "2"]})
     >>> frame = frame.assign(confidence=[0.9, np.nan], correct=["right", "wrong"], source="stated")
-    >>> taken(frame).to_dict("records")
+    >>> answers_by_task(frame).to_dict("records")
     [{'task': 't', 'model': 'm', 'rows': 2, 'scored': 2, 'without confidence': 1, \
 'source': 'stated'}]
     """
