@@ -8,7 +8,7 @@ from calib.figures.judged import RANDOM_SAMPLE
 from calib.reports.contents.structure import Contents
 
 NO_LISTS = (
-    "Rows are not part of a report. The page Judge, calib judge --next and calib.judge list the "
+    "Rows are not part of a report. The page Automate, calib judge --next and calib.judge list the "
     "disagreements and the rows to label next."
 )
 
