@@ -42,12 +42,19 @@ from calib.metrics.matrix import (
     multiclass_log_loss,
     multiclass_metrics,
 )
+from calib.metrics.observed_expected import (
+    intercept_at_slope_1,
+    intercept_estimate,
+    observed_expected_ratio,
+    ratio_estimate,
+)
 from calib.metrics.proper import (
     brier_decomposition,
     brier_score,
     certain_and_wrong,
     log_loss,
     log_loss_decomposition,
+    scaled_brier_score,
 )
 from calib.metrics.ranking import auc, auc_difference, auc_estimate, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
@@ -83,6 +90,8 @@ __all__ = [
     "expected_calibration_error",
     "hosmer_lemeshow_test",
     "integrated_calibration_index",
+    "intercept_at_slope_1",
+    "intercept_estimate",
     "ks_error",
     "ks_test",
     "ks_top_1",
@@ -96,6 +105,9 @@ __all__ = [
     "multiclass_brier_score",
     "multiclass_log_loss",
     "multiclass_metrics",
+    "observed_expected_ratio",
+    "ratio_estimate",
+    "scaled_brier_score",
     "score_metrics",
     "scorer",
     "signed_calibration_error",

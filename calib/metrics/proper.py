@@ -151,6 +151,38 @@ def brier_score(cells: ScoreCells) -> float:
 
 
 @metric(
+    "Scaled Brier score",
+    meaning="Share of the Brier score of the base rate that the scores remove.",
+    bounds=(-math.inf, 1.0),
+    better="higher",
+    convention="The reference is the base rate of the same rows.",
+    source="Steyerberg et al. 2010, doi:10.1097/EDE.0b013e3181c30fb2",
+    aliases="Brier skill score, index of prediction accuracy (IPA)",
+    perfect=1.0,
+    other_class="same",
+    needs_both_classes=True,
+)
+def scaled_brier_score(cells: ScoreCells) -> float:
+    """Scaled Brier score: 1 - B / (r (1 - r)), B the Brier score and r the base rate.
+
+    Returns
+    -------
+    float
+        At most 1, and below 0 if the base rate alone predicts better. NaN if all rows are of one
+        class.
+
+    Examples
+    --------
+    >>> round(scaled_brier_score([0, 1, 0, 1], [0.1, 0.6, 0.3, 0.8]), 4)
+    0.7
+    """
+    if cells.one_class:
+        return math.nan
+    reference = cells.base_rate * (1.0 - cells.base_rate)
+    return 1.0 - mean_brier(cells, cells.score) / reference
+
+
+@metric(
     "Confident errors",
     meaning="Rows with a score of exactly 0 or 1 that is wrong.",
     bounds=(0.0, math.inf),

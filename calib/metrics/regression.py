@@ -98,7 +98,7 @@ def line_estimates(
     return SlopeIntercept(
         *_wald(slope, z),
         *_wald(intercept, z),
-        *_wald(_intercept_only(cells, x) if intercept_only else NOT_ESTIMABLE, z),
+        *_wald(intercept_at_one(cells, x) if intercept_only else NOT_ESTIMABLE, z),
         statistic=test.statistic,
         p_value=test.p_value,
         estimable=estimable,
@@ -217,7 +217,8 @@ def _joint(cells: ScoreCells, x: FloatArray, fit: LogisticFit | None) -> tuple[N
     return slope, intercept
 
 
-def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
+def intercept_at_one(cells: ScoreCells, x: FloatArray) -> Number:
+    """The intercept with the slope fixed at 1, and its standard error; x are the log-odds."""
     if cells.one_class:
         return NOT_ESTIMABLE
     a = best_intercept(x, cells.positive, cells.weight, xtol=1e-13)

@@ -109,17 +109,8 @@ TERMS = (
         "brier_decomposition",
         "1 minus the Brier score over that of the base rate; 0 is no better than the base rate.",
         "Murphy 1988, doi:10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2",
-        "BSS, scaled Brier score, Brier index of prediction accuracy (IPA); equal to "
+        "BSS, index of prediction accuracy; equal to "
         "(discrimination - miscalibration) / uncertainty",
-    ),
-    Entry(
-        "O/E ratio",
-        "signed_calibration_error",
-        "Observed positives divided by expected positives, the sum of the scores; below 1 the "
-        "predictions are too high.",
-        "Debray et al. 2017, doi:10.1136/bmj.i6460",
-        "observed to expected ratio, O:E, observed/expected, E/O ratio, calibration-in-the-large; "
-        "equal to 1 + (observed - predicted) / mean score",
     ),
     Entry(
         "Base rate",
