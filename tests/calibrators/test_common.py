@@ -401,6 +401,7 @@ def test_formulas_say_what_was_fitted(name, data, texts):
         ("temperature", 1),
         ("clip, given", 0),
         ("clip", 1),
+        ("intercept", 1),
         ("platt", 2),
         ("logistic", 2),
         ("beta_ab", 2),
@@ -428,6 +429,7 @@ def test_parameters_of_smooth_and_of_constant_curves(data):
 LIMITS = [
     ("clip", "p_min", (1e-300, 0.4999), (0.0, 0.5)),
     ("histogram", "n_bins", (1,), (0,)),
+    ("intercept", "target_mean", (1e-12, 1 - 1e-12), (0.0, 1.0)),
     ("ispline", "n_knots", (0,), (-1,)),
     ("ispline", "epsilon", (1e-12, 0.4999), (0.0, 0.5)),
     ("ks_spline", "n_knots", (2,), (1,)),

@@ -88,7 +88,16 @@ def test_every_form_of_a_score_and_of_a_matrix_is_verified(suffix, fit, tmp_path
         assert verify(calib.export(fitted, tmp_path / f"map{suffix}")).deviation <= 1e-12
 
 
-PARAMETRIC = ("platt", "logistic", "beta", "beta_ab", "beta_am", "temperature", "prior_shift")
+PARAMETRIC = (
+    "platt",
+    "logistic",
+    "beta",
+    "beta_ab",
+    "beta_am",
+    "temperature",
+    "prior_shift",
+    "intercept",
+)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
