@@ -18,6 +18,7 @@ from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.metrics import (
     METRICS,
     Metric,
@@ -189,7 +190,7 @@ def _method_result(key: str, settings: Settings, reference: Reference) -> Method
     contributions = reference.contributions(key)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
-    tests = _tests(held_out, key, line)
+    tests = row_tests(rows, cells, line, drawn)
     change = reference.differences(key, contributions, level)
     metrics = {name: mean_estimate(contributions[name], rows, level) for name in LOSSES} | {
         "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
@@ -234,14 +235,16 @@ def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:
     return CalibrationFunction(nothing, nothing, nothing, fitted.formula())
 
 
-def _tests(held_out: CrossFitted, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
-    cells, drawn = held_out.cells[key], held_out.clusters(key)
+def row_tests(
+    rows: BinaryView, cells: ScoreCells, line: LogisticFit | None, drawn: Replicates | None
+) -> dict[str, TestResult]:
+    """The five tests of calibration. `drawn` are resamples of clusters, None without clusters."""
     if drawn is None:
         return calibration_tests(cells, line)
     return {
         "ks": resampled_test(ks_test(cells), drawn.ks),
         "kuiper": resampled_test(kuiper_test(cells), drawn.kuiper),
-        **clustered_tests(held_out.view(key), cells, line),
+        **clustered_tests(rows, cells, line),
     }
 
 

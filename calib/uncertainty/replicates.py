@@ -223,8 +223,7 @@ class Replicates(Locked):
         error = np.abs(np.diff(self.gap[at], axis=0)).sum(axis=0)
         expected = None
         if cells is not None and not self.clustered:
-            bins = bin_between(cells, edges)
-            expected = float(bins.weight @ calibrated_gap(cells, bins)) / cells.total_weight
+            expected = calibrated_ece(cells, edges)
         noise = np.abs(np.diff(self.noise[at], axis=0)).sum(axis=0)
         return Errors(error[1:] - error[0], noise, expected)
 
@@ -276,6 +275,12 @@ class Replicates(Locked):
         """Number of points up to each edge: none up to the first, and all up to the last."""
         inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + RELATIVE_ROUNDING), side="right")
         return np.concatenate([[0], inner, [len(self.score)]])
+
+
+def calibrated_ece(cells: ScoreCells, edges: FloatArray) -> float:
+    """The expected ECE between these edges if scores are calibrated and rows independent."""
+    bins = bin_between(cells, edges)
+    return float(bins.weight @ calibrated_gap(cells, bins)) / cells.total_weight
 
 
 def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:

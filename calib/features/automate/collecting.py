@@ -191,6 +191,7 @@ def _question(group: Answers, log: Log, labels: Mapping[int, Any], name: str) ->
         predictions,
         decisions,
         rows.record,
+        np.array(group.records, dtype=np.int64)[kept[usable]],
         {count: counts[count] for count in COUNTS},
         tuple(notes),
     )

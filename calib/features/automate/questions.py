@@ -42,6 +42,8 @@ class Question(Locked):
     record : ndarray of int, shape (n,)
         The record of the log that each row is of, from 0. Several annotators of one record have
         several rows.
+    answered : ndarray of int
+        The records whose answer can be used, with or without a label.
     counts : mapping of str to int
         Of the records that asked the question: asked, answered, labelled, refused, blocked, error,
         missing, skipped (a type without probabilities), unusable (numbers that are no
@@ -59,6 +61,7 @@ class Question(Locked):
     predictions: Predictions | None
     decisions: Predictions | None
     record: IntArray
+    answered: IntArray
     counts: Mapping[str, int]
     notes: tuple[Problem, ...] = ()
 

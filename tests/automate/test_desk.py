@@ -1,0 +1,148 @@
+"""The desk: what may be decided alone, per question and for all questions together."""
+
+import numpy as np
+import pytest
+
+import calib
+from calib.features.automate.desk import desk
+from tests.automate.shapes import written
+
+
+def simulated(n=400, seed=0, power=1.0):
+    """Calibrated questions "a" and "b" in the same records; a power makes both too sure."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.5, (n, 2))
+    label = rng.random((n, 2)) < p
+    stated = p**power / (p**power + (1.0 - p) ** power)
+    return [
+        {
+            "model": "m-1",
+            "answers": {
+                k: {"type": "noul", "noul": float(s)} for k, s in zip("ab", row, strict=True)
+            },
+            "labels": {k: bool(y) for k, y in zip("ab", of_row, strict=True)},
+            "meta": {"country": "DE" if i % 2 else "FR"},
+            "state": f"state {i}",
+        }
+        for i, (row, of_row) in enumerate(zip(stated, label, strict=True))
+    ]
+
+
+def of(folder, lines, **options):
+    return desk(calib.decisions_log(written(folder, lines)), **options)
+
+
+def test_each_question_has_the_numbers_of_its_own_analysis(tmp_path):
+    log = calib.decisions_log(written(tmp_path, simulated()))
+    made = desk(log)
+    for line in made.lines:
+        analysis = calib.analyze(log[line.question], {"methods": ("platt",)})
+        ece = analysis.methods["uncalibrated"].metrics["ece_uniform"]
+        assert (line.ece, line.ece_noise_floor) == pytest.approx((ece.value, ece.noise_floor))
+        decisions = log.details[line.question].decisions
+        assert line.accuracy == decisions.outcome.mean()
+        for error, gate in line.gates.items():
+            certificate = calib.certify(decisions, error)
+            assert gate.certificate.threshold == certificate.threshold
+            assert gate.share == certificate.share
+    assert made.lines[0].worst.column == "country"
+    assert made.lines[0].worst.n_rows == 200
+
+
+def test_p_values_are_corrected_for_the_number_of_questions(tmp_path):
+    lines = simulated(power=1.35, seed=1)
+    for one in lines:
+        del one["answers"]["b"], one["labels"]["b"]
+    alone = of(tmp_path, lines).lines[0].verdict
+    calibrated = simulated(seed=2)
+    for k in range(20):
+        for one, other in zip(lines, calibrated, strict=True):
+            one["answers"][f"c{k}"] = other["answers"]["a"]
+            one["labels"][f"c{k}"] = other["labels"]["a"]
+    among = of(tmp_path, lines).lines[0].verdict
+    smallest = min(alone.p_adjusted.values())
+    assert 0.0 < smallest < 0.05
+    assert min(among.p_adjusted.values()) == pytest.approx(min(1.0, 21 * smallest))
+
+
+def test_too_sure_scores_are_not_calibrated(tmp_path):
+    made = of(tmp_path, simulated(2000, power=3.0))
+    assert [line.verdict.answer for line in made.lines] == ["not calibrated"] * 2
+    assert {*made.frame()["answer"]} == {"not calibrated"}
+
+
+def test_failures_are_never_decided(tmp_path):
+    lines = simulated(1000)
+    before = of(tmp_path, lines)
+    refused = {"a": {"type": "refusal"}, "b": {"type": "noul", "noul": 0.5}}
+    after = of(tmp_path, [*lines, *({"model": "m-1", "answers": refused} for _ in range(1000))])
+    shares = [
+        [line.gates[0.1].share for line in (*one.lines, one.joint)] for one in (before, after)
+    ]
+    assert min(shares[0]) > 0.0
+    assert shares[1] == pytest.approx([shares[0][0] / 2.0, shares[0][1], shares[0][2] / 2.0])
+
+
+def test_too_few_labels_say_how_many_are_missing(tmp_path):
+    gates = of(tmp_path, simulated(50)).lines[0].gates
+    assert {error: gate.labels_missing for error, gate in gates.items()} == {
+        0.01: 249,
+        0.02: 99,
+        0.05: 9,
+        0.1: 0,
+    }
+
+
+def test_a_record_is_as_sure_as_its_least_sure_question(tmp_path):
+    lines = simulated(1000)
+    log = calib.decisions_log(written(tmp_path, lines))
+    a, b = (log.details[name].decisions for name in "ab")
+    joint = desk(log, max_errors=[0.1]).joint
+    right = (a.outcome == 1) & (b.outcome == 1)
+    both = calib.Predictions.from_arrays(right, np.minimum(a.view().score, b.view().score))
+    assert joint.accuracy == right.mean()
+    assert joint.gates[0.1].certificate.threshold == calib.certify(both, 0.1).threshold is not None
+    assert joint.gates[0.1].share < min(line.gates[0.1].share for line in desk(log).lines)
+
+
+def test_only_records_with_all_labels_are_joined(tmp_path):
+    lines = simulated(300)
+    for one in lines[:100]:
+        del one["labels"]["b"]
+    assert of(tmp_path, lines).joint.n_labels == 200
+    for one in lines[100:]:
+        del one["labels"]["a"]
+    assert of(tmp_path, lines).joint is None
+
+
+def test_the_same_state_is_one_observation_of_the_joint_gate(tmp_path):
+    lines = simulated(200)
+    joint = of(tmp_path, [one for one in lines for _ in range(3)]).joint
+    assert joint.n_labels == 600
+    assert joint.gates[0.1].certificate.n_rows == 200
+
+
+def test_a_confidence_has_thresholds_and_no_verdict(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        {
+            "model": "m-1",
+            "answers": {"q": {"type": "choice", "choice": "x", "confidence": float(c)}},
+            "labels": {"q": "x" if rng.random() < c else "y"},
+        }
+        for c in rng.beta(4, 0.5, 500)
+    ]
+    line = of(tmp_path, lines).lines[0]
+    assert line.scale == "confidence"
+    assert line.verdict is None
+    assert np.isnan(line.ece)
+    assert line.gates[0.1].certificate.threshold is not None
+
+
+def test_a_question_without_labels_has_a_line(tmp_path):
+    lines = simulated(100)
+    for one in lines:
+        del one["labels"]["b"]
+    made = of(tmp_path, lines)
+    assert (made.lines[1].n_labels, made.lines[1].gates, made.lines[1].fingerprint) == (0, {}, "")
+    assert [*made.frame()["labels"]] == [100, 0]
