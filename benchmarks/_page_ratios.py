@@ -34,7 +34,7 @@ NOTE = """
         "[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]";
     const look = () => {
         const now = performance.now();
-        if (isDrawn("[class*=st-key-answer] h2")) times.answer ??= now;
+        if (isDrawn("[class*=st-key-answer] :is(h1, h2)")) times.answer ??= now;
         if (isDrawn("[class*=st-key-summary] svg.plot")) times.chart ??= now;
         if (!isDrawn(idle) || document.querySelector("[data-testid=stSkeleton]")) times.whole = now;
         requestAnimationFrame(look);

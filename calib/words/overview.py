@@ -68,7 +68,7 @@ def finding(analysis: Analysis, parts: Parts) -> str:
         cells = parts.plan.cells[1]
         mean, rate = text.percents(cells.mean_score, cells.base_rate)
         since = text.day_words(parts.plan.since)
-        return f"Since {since} they average {mean}, but {rate} {analysis.words.positive}."
+        return f"Since {since} all scores average {mean}, but {rate} {analysis.words.positive}."
     if verdict.finding is None or verdict.answer != "no evidence":
         return _both_sides(analysis) or verdict.finding or verdict.body
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)

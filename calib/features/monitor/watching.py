@@ -37,7 +37,9 @@ def buttons(session: Session, rows: Data, result: Monitored, time: str, column: 
     with st.container(horizontal=True, key="next_steps"):
         alarm = result.state == "alarm" and result.since is not None
         if alarm and result.since is not None:
-            label = f"Recalibrate on rows since {day_words(result.since)}"
+            # The fit is that of the plan, which is for one slice if only that one is wrong.
+            of = "on rows" if result.advice == "recalibrate" else plain(result.wrong_slices[0])
+            label = f"Recalibrate {of} since {day_words(result.since)}"
             if st.button(label, key="recalibrate", type="primary"):
                 _recalibrate(session, rows, time)
         if not identity.is_read_only():
