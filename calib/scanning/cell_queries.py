@@ -406,8 +406,11 @@ class _Query:
         by_alias, alias = self.counter.codes, query.alias if name in (VALUE, OTHER) else name
         if alias not in by_alias:
             counts = np.bincount(at, rows, minlength=len(distinct)).astype(np.int64)
-            names, codes, kind = self._new_codes(name, distinct, counts)
-            code_of = dict(zip(hashable, codes.tolist(), strict=True))
+            # An engine returns groups in any order, and a message names the first of them.
+            order = pc.sort_indices(encoded.dictionary).to_numpy()
+            ordered = distinct.iloc[order].reset_index(drop=True)
+            names, codes, kind = self._new_codes(name, ordered, counts[order])
+            code_of = {hashable[i]: code for i, code in zip(order, codes.tolist(), strict=True)}
             by_alias[alias] = _ColumnCodes(names, code_of, kind)
         return np.array([by_alias[alias].codes[value] for value in hashable])[at]
 

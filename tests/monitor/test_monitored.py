@@ -11,6 +11,7 @@ from pandas.testing import assert_frame_equal
 import calib
 from calib.features.monitor.result import Monitored
 from calib.features.monitor.rules import monitored
+from calib.features.monitor.tables import _joined
 from calib.loading.examples import EXAMPLES
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.monitoring import log_increments, start_weighted
@@ -510,7 +511,7 @@ def test_the_small_range_is_the_interval_and_not_the_band(churned):
         np.testing.assert_allclose(known["difference_high"], high - known["mean_score"])
 
 
-def test_periods_of_few_rows_are_joined_with_the_one_before():
+def test_periods_of_few_rows_are_joined():
     rng = np.random.default_rng(5)
     # 60 complete days, of which the last month has only two days, and 40 rows a day.
     day = np.datetime64("2026-01-01") + np.repeat(np.arange(61), 40)
@@ -524,3 +525,19 @@ def test_periods_of_few_rows_are_joined_with_the_one_before():
     assert result.periods["rows"].min() >= result.periods["rows"].median() / 4
     days = (result.periods["last_day"] - result.periods["first_day"]).dt.days + 1
     assert (result.periods["rows"] == 40 * days).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "joined"),
+    [
+        ([100, 1, 100], ("a", "b to c")),
+        ([1, 100, 100, 1], ("a to b", "c to d")),
+        ([20, 20, 20, 20], ("a to b", "c to d")),
+        ([1], ("a",)),
+        ([1, 1], ("a to b",)),
+    ],
+)
+def test_a_joined_period_is_as_short_as_its_rows_allow(rows, joined):
+    codes, names = _joined(np.arange(len(rows)), list("abcd")[: len(rows)], np.array(rows, float))
+    assert names == joined
+    assert codes.tolist() == sorted(codes.tolist())

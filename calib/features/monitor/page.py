@@ -65,7 +65,7 @@ READING = """
   early, such as churn, would look too frequent.
 - **Dots**: observed rate of a period, on the predicted rate and the 95% band of a calibrated model.
   One in twenty is outside by chance, so dots are orange only since the change of an alarm. Periods
-  with few rows are joined with the one before them.
+  with few rows are joined with the next one.
 - **Cost**: log loss that a calibrator would have saved. Each day is scored by a calibrator that was
   fitted to the days before it.
 - **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average. The alarm of a

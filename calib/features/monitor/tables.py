@@ -111,18 +111,21 @@ def _periods(counts: Counts) -> _Periods | None:
 def _joined(
     codes: IntArray, names: Sequence[str], rows: FloatArray
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Join a period of few rows with the one before it, or with the next if it is the first.
+    """Join periods of few rows with the next ones, and the last ones with those before them.
 
     Few are less than 30 rows, or a quarter of the median: the band of such a period would be so
     wide that nothing else could be seen.
     """
     total = np.bincount(codes, rows, minlength=len(names))
-    few = total < max(MIN_PERIOD_ROWS, MIN_SHARE_OF_MEDIAN * float(np.median(total)))
-    begins = ~few
-    begins[0] = True
-    if few[0] and len(few) > 1:
-        begins[1] = False
-    group = np.cumsum(begins) - 1
+    least = max(MIN_PERIOD_ROWS, MIN_SHARE_OF_MEDIAN * float(np.median(total)))
+    group = np.zeros(len(names), dtype=np.int64)
+    number, held = 0, 0.0
+    for i, n in enumerate(total):
+        group[i], held = number, held + n
+        if held >= least:
+            number, held = number + 1, 0.0
+    # What is left at the end has too few rows of its own.
+    group = np.minimum(group, max(number - 1, 0))
     parts = [np.flatnonzero(group == number) for number in range(int(group[-1]) + 1)]
     joined = [names[i[0]] if len(i) == 1 else f"{names[i[0]]} to {names[i[-1]]}" for i in parts]
     return group[codes], tuple(joined)
