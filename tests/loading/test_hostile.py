@@ -74,6 +74,10 @@ REFUSED = {
     "parquet with broken data": (b"PAR1" + b"\xff" * 200 + b"PAR1", "damaged"),
     "arrow garbage": (b"ARROW1\x00\x00" + b"garbage" * 9, "damaged"),
     "utf-16 cut short": ("y,p\n0,1\n".encode("utf-16")[:-1], "not-a-table"),
+    "letter": (b"Dear all,\nthis is a letter.\nIt has commas, yes, indeed.\n", "not-a-table"),
+    "prose without commas": (b"Lorem ipsum dolor\nsit amet consectetur\nelit\n", "not-a-table"),
+    "log of a program": (b"09:00 INFO start\n09:01 WARN slow: 3 s\nstop\n", "not-a-table"),
+    "source code": (b"import os\n\ndef f(a, b):\n    return a + b\n", "not-a-table"),
     "parquet of lists only": (parquet(p=[[1, 2], [3]]), "empty"),
 }
 
@@ -100,6 +104,7 @@ def csv(*lines: str, header: str = "y,p") -> bytes:
 READ = {
     "one row": (csv("1,0.7"), "one-class"),
     "one column": (b"p\n0.1\n0.2\n", "one-column"),
+    "one column of names": (b"label\ncat\ndog\n", "one-column"),
     "strings in scores": (csv(*ROWS, "1,high", "0,low"), "text"),
     "only strings in scores": (csv("0,low", "1,high", "1,high", "0,low"), "text"),
     "formula": (csv(*ROWS, "1,=cmd|' /C calc'!A0"), "text"),
@@ -131,6 +136,11 @@ def test_read_and_told(case: str) -> None:
     for problem in problems:
         assert len(problem.sentence) < 600
         assert problem.sentence.endswith(".")
+
+
+def test_a_text_is_called_no_table_in_plain_words(texts: Texts) -> None:
+    with texts.raises(InputError):
+        read(b"# Title\n\nSome prose here.\n\n- a list\n- of things\n", "readme.txt")
 
 
 def test_names_of_a_file_cannot_act_in_a_sentence(texts: Texts) -> None:

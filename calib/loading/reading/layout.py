@@ -140,6 +140,8 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
         records = records[:-1]
     if not records:
         raise refuse("empty.table")
+    if given.delimiter is None and _is_prose(records, delimiter):
+        raise refuse("not-a-table.text")
     n_above = 0 if given.header is not None else _n_above_header(records)
     above, records = records[:n_above], records[n_above:]
     has_header, sure = (given.header, True) if given.header is not None else find_header(records)
@@ -236,6 +238,24 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     if not any(_n_numbers(rival) >= _n_numbers(chosen) for rival in rivals):
         return best, ()
     return best, (Guess("delimiter", best, f"Cells were assumed to be separated by {best!r}."),)
+
+
+def _is_prose(records: Sequence[Record], delimiter: str) -> bool:
+    """Whether lines of words are not divided into columns, and no column holds numbers."""
+    if len(records) < 2:
+        return False
+    width, n_equal = Counter(map(len, records)).most_common(1)[0]
+    if delimiter == WHITESPACE:
+        is_divided = n_equal == len(records)
+    else:
+        is_divided = width > 1 and n_equal > 0.5 * len(records)
+        # A single column of names may be a part of a table.
+        is_divided |= not any(" " in cell.strip() for record in records for cell in record)
+    longest = max(map(len, records))
+    return not is_divided and not any(
+        sum(map(_is_number, _below(records, column))) >= 0.5 * (len(records) - 1)
+        for column in range(min(longest, 200))
+    )
 
 
 def _n_numbers(records: Sequence[Record]) -> int:
