@@ -227,6 +227,16 @@ class Store:
             with self._reading() as connection:
                 return readable_entries(connection, query)[offset : offset + limit]
 
+    def of_rows(self, fingerprint: str) -> tuple[Entry, ...]:
+        """List saved reports of the same rows, newest first."""
+        query = select(*LISTED).where(NOT_DELETED, reports.c.fingerprint == fingerprint)
+        try:
+            with self._reading() as connection:
+                return entries(connection, query.order_by(reports.c.saved.desc(), reports.c.id))
+        except DamagedError:
+            with self._reading() as connection:
+                return readable_entries(connection, query)
+
     def count(
         self,
         search: str = "",

@@ -24,8 +24,12 @@ from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.store.engine import make_engine
 from calib.store.tables import titles
+from calib.text import day_words
 from calib.ui.controls.report_files import file_stem
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
+from calib.ui.session import identity
+from calib.ui.session.identity import is_local
+from calib.ui.session.sign_in import Person
 from calib.words.measures import metric_text
 from tests.pages.harness import (
     address,
@@ -123,7 +127,8 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
     link |= {"unit": "week", "ranges": "3", "err": "0.4", "sure": "0.9"}
     app = start("Reports", rows(), **link)
     press(app, "save")
-    page = undated(store.open(store.list()[0].id))
+    (entry,) = store.list()
+    page = undated(store.open(entry.id).edited(title=""))
 
     predictions = calib.load(path)
     settings = calib.Settings(methods=("platt",), n_bins=9, strategy="uniform")
@@ -167,8 +172,28 @@ def test_saving_twice_makes_one_and_editing_makes_another(store, texts):
     assert first.tags == ("2026", "churn")
     app.text_input(key="title").set_value("Another").run()
     press(app, "save")
-    assert {entry.title for entry in store.list()} == {"Calibration of naive_bayes", "Another"}
+    dated = f"Calibration of naive_bayes, {day_words(first.created)}"
+    assert {entry.title for entry in store.list()} == {dated, "Another"}
     assert undated(store.open(first.id))
+
+
+def test_another_session_is_led_to_an_equal_report_of_an_earlier_day(store, texts):
+    press(opened(), "save")
+    (today,) = store.list()
+    title = "Calibration of naive_bayes, 1 March 2026"
+    before = store.open(today.id).edited(title=title, created="2026-03-01T09:05:00+00:00")
+    store.delete(today.id, by="a test", for_good=True)
+    report_id = store.save(before)
+    app = opened(new="report")
+    press(app, "save")
+    assert store.count() == 1
+    assert session_of(app).team_reports.saved == report_id
+    texts(app.success[0].value)
+    # Only the session that saved a report may delete it.
+    assert not session_of(app).team_reports.saved_ids
+    app.text_area(key="note").set_value("Other words").run()
+    press(app, "save")
+    assert store.count() == 2
 
 
 def keys(app: AppTest) -> set[str]:
@@ -181,7 +206,11 @@ def test_saved_reports_come_first_and_the_form_is_behind_a_button(store, report)
     app = opened()
     assert "## 1 saved report" in said(app)
     assert not app.get("download_button")
+    order = [each.key for each in app.main if each.type in ("checkbox", "button")]
+    assert order.index("pick_0") < order.index("new_report")
     press(app, "new_report")
+    order = [each.key for each in app.main if each.type in ("checkbox", "button")]
+    assert order.index("pick_0") < order.index("save")
     assert len(app.get("download_button")) == 4
     press(app, "close_form")
     assert "new_report" in keys(app)
@@ -419,6 +448,25 @@ def test_the_page_says_where_reports_are_kept(store, home):
     shown = said(opened()).replace("\\", "")
     assert str(home / "reports.db") in shown
     assert "CALIB_DATABASE_URL" in shown
+
+
+@pytest.mark.parametrize("url", ["https://calib.example.org/reports", "http://10.0.0.7:8501"])
+def test_only_the_operator_sees_where_reports_are_kept(store, home, monkeypatch, url):
+    monkeypatch.setattr(identity, "is_local", lambda _: is_local(url))
+    assert not is_local(url)
+    shown = said(opened()).replace("\\", "")
+    assert str(home) not in shown
+    assert "CALIB_DATABASE_URL" not in shown
+
+
+def test_of_people_who_sign_in_an_admin_is_an_operator(monkeypatch):
+    monkeypatch.setattr(identity, "is_configured", lambda: True)
+    monkeypatch.setenv("CALIB_ADMINS", "ada@example.org")
+    for name, is_admin in (("ada@example.org", True), ("bo@example.org", False)):
+        monkeypatch.setattr(identity, "person", lambda name=name: Person(name, "A", 2e9))
+        assert identity.is_operator() == is_admin
+    monkeypatch.setattr(identity, "person", lambda: None)
+    assert not identity.is_operator()
 
 
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from calib.ui.session.sign_in import is_configured, person
 
 # The log names this for actions of people who did not sign in.
 SESSION = "the session that saved it"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 
 
 def is_read_only() -> bool:
@@ -37,6 +39,19 @@ def badge() -> None:
 def actor() -> str:
     here = person()
     return SESSION if here is None else here.identity
+
+
+def is_local(url: str) -> bool:
+    """Whether only the computer that runs the app can open this address."""
+    return urlsplit(url).hostname in (*LOCAL_HOSTS, None)
+
+
+def is_operator() -> bool:
+    """Whether to show how the server is set up: to admins, and to who runs it on this computer."""
+    if is_configured():
+        here = person()
+        return here is not None and here.is_admin
+    return is_local(st.context.url or "")
 
 
 def may_change(session: Session, report_id: str, whose: str) -> bool:

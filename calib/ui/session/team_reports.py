@@ -37,8 +37,8 @@ class TeamReports:
     page: int = 0  # The page of the list, from 0.
     # Ids of at most two reports that are selected to be compared.
     picked: tuple[str, ...] = ()
-    # The hash of the report that was saved last, and its id: a second click saves no second report.
-    saved: tuple[int, str] = (0, "")
+    saved: str = ""  # The id of the report that was saved last, or that is equal to it.
+    is_repeated: bool = False  # Whether that report was in the store before.
     asking: str = ""  # The open dialog: "edit", "delete", or "".
     about: str = ""  # The id of the report that the dialog is about.
     moved: bool = False  # Whether another report was just opened, or closed.

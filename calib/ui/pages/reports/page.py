@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -42,13 +43,18 @@ def page() -> None:
     st.markdown(f"## {plural(n_saved, 'saved report')}" if n_saved else "## No saved reports yet")
     if trouble:
         st.error(f"{plain(trouble)} Reports can still be downloaded.")
+    _in_list(report_list.saved, session, store)
     _new_report(session, store, n_saved)
+    _in_list(report_list.kept, session, store)
+    opened_report.reader(session)
+
+
+def _in_list(draw: Callable[[Session, Store], None], session: Session, store: Store | None) -> None:
     if store is not None:
         try:
-            report_list.saved(session, store)
+            draw(session, store)
         except StoreError as error:
             st.error(plain(str(error)))
-    opened_report.reader(session)
 
 
 def _new_report(session: Session, store: Store | None, n_saved: int) -> None:

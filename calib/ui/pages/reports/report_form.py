@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from calib.data.base import Data
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
-from calib.text import plain
+from calib.text import day_words, plain
 from calib.ui.controls import report_files
 from calib.ui.controls.widgets import field
 from calib.ui.layout import frame
@@ -43,6 +44,8 @@ PRIVACY = (
     "A report has no rows. `calib verify` computes the numbers of exact reports again. Of others "
     "it checks the seal and the sums."
 )
+SAVED = "Saved. This link is permanent; later changes are saved as a new report."
+ALREADY_SAVED = "Already saved: an equal report is in the list. This is its link."
 EXACT = (
     "Every score with its numbers of rows and positive rows, also within each slice, can be read "
     "from the files of an exact report. It contains no other column."
@@ -61,7 +64,7 @@ def form(session: Session, store: Store | None) -> None:
     saves = store is not None and not (identity.is_read_only() or store.read_only)
     words, note = st.columns([2, 3])
     with words:
-        title = f"Calibration of {model.analysis.data.name}"
+        title = f"Calibration of {model.analysis.data.name}, {day_words(datetime.now(UTC))}"
         field(session, "title", "Title", st.text_input, placeholder=title)
     with note:
         hint = "What the reader should know: model, rows, decision"
@@ -172,10 +175,10 @@ def _saving(session: Session, store: Store, make: Callable[[], Report]) -> None:
 
 
 def _saved(session: Session) -> None:
-    report_id = session.team_reports.saved[1]
+    report_id = session.team_reports.saved
     if not report_id:
         return
-    st.success("Saved. This link is permanent; later changes are saved as a new report.")
+    st.success(ALREADY_SAVED if session.team_reports.is_repeated else SAVED)
     sharing.link(report_id)
     icon, there = ":material/description:", {REPORT: report_id}
     st.page_link(PAGES["Reports"], label="**Open it**", icon=icon, query_params=there)

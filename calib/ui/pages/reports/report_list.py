@@ -26,7 +26,6 @@ def saved(session: Session, store: Store) -> None:
     """Draw the search, the filters and a page of the list; a StoreError if the store fails."""
     team_reports = session.team_reports
     if not store.count():
-        _deleted(session, store)
         return
     _filters(session, store)
     chosen = {name: getattr(team_reports, name) or None for name in FILTERS}
@@ -47,7 +46,6 @@ def saved(session: Session, store: Store) -> None:
     if not entries:
         st.caption("No saved report matches.")
     _turning(team_reports, total)
-    _deleted(session, store)
 
 
 def _filters(session: Session, store: Store) -> None:
@@ -136,7 +134,8 @@ def _turning(team_reports: TeamReports, total: int) -> None:
         st.caption(f"{first} to {last} of {total:,}")
 
 
-def _deleted(session: Session, store: Store) -> None:
+def kept(session: Session, store: Store) -> None:
+    """Draw what was deleted, where reports are kept, and the log."""
     resting = [
         line
         for line in store.resting()
@@ -153,11 +152,12 @@ def _deleted(session: Session, store: Store) -> None:
                     args=(store, line),
                 )
     changes = store.changes(MAX_LOG_LINES)
-    st.caption(
-        f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
-        "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
-        "starts."
-    )
+    if identity.is_operator():
+        st.caption(
+            f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, "
+            "set `CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before "
+            "the app starts."
+        )
     if not changes:
         return
     with st.expander("Log"):

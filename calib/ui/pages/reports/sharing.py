@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from contextlib import suppress
 
 import streamlit as st
 
 from calib.reports import Report
-from calib.store import Store
-from calib.text import plain
+from calib.store import Store, StoreError
+from calib.store.entries import checked_tags
+from calib.text import day_words, plain
 from calib.ui.controls.widgets import copy_link
-from calib.ui.session import sign_in
+from calib.ui.session import identity, sign_in
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
 
 # Reports are compared as if they had this date: two equal texts are saved once.
 COMPARED_DATE = "2000-01-01"
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 LOCAL_LINK = (
     "Only this computer can open this link. To let others open it, start the app with "
     "`calib serve --address 0.0.0.0`, or in a checkout with `streamlit run app.py "
@@ -32,18 +32,46 @@ IMAGES = (
 
 
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
-    """Save a report unless it was saved last; returns its id. Raises StoreError if that fails."""
+    """Save a report, unless the store has an equal one; returns the id of the one that it has.
+
+    Raises StoreError if the store cannot be read or written.
+    """
     here = sign_in.person()
     # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
-    words = {"title": report.title, "author": author, "note": report.note}
-    content = hash((report.edited(**words, created=COMPARED_DATE).json(), tags))
-    if session.team_reports.saved[0] != content:
+    made, names = report.edited(author=author), checked_tags(tags.split(","))
+    team_reports = session.team_reports
+    report_id = _equal(store, made, names)
+    team_reports.is_repeated = bool(report_id)
+    if not report_id:
+        titled = made.edited(title=made.title or default_title(made), created=made.created)
         owner = "" if here is None else here.identity
-        report_id = store.save(report.edited(**words), tags=tags.split(","), owner=owner)
-        session.team_reports.saved = (content, report_id)
-        session.team_reports.saved_ids.add(report_id)
-    return session.team_reports.saved[1]
+        report_id = store.save(titled, tags=names, owner=owner)
+        team_reports.saved_ids.add(report_id)
+    team_reports.saved = report_id
+    return report_id
+
+
+def default_title(report: Report) -> str:
+    """The title of a saved report that was given none: two of the same data differ by the day."""
+    return f"{report.edited(title='').heading}, {day_words(report.date)}"
+
+
+def _equal(store: Store, report: Report, tags: tuple[str, ...]) -> str:
+    """The id of a saved report that differs only in its date, or ""."""
+    content = _compared(report)
+    for entry in store.of_rows(report.analysis.data.fingerprint):
+        if (entry.author, entry.note, entry.tags) == (report.author, report.note, tags):
+            # A damaged report is equal to none.
+            with suppress(StoreError):
+                if _compared(store.open(entry.id)) == content:
+                    return entry.id
+    return ""
+
+
+def _compared(report: Report) -> str:
+    title = "" if report.title == default_title(report) else report.title
+    return report.edited(title=title, created=COMPARED_DATE).json()
 
 
 def link(report_id: str) -> None:
@@ -56,7 +84,7 @@ def link(report_id: str) -> None:
 
 
 def who_can_open(url: str) -> str:
-    return LOCAL_LINK if urlsplit(url).hostname in (*LOCAL_HOSTS, None) else SHARED_LINK
+    return LOCAL_LINK if identity.is_local(url) else SHARED_LINK
 
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
