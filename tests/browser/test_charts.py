@@ -36,6 +36,12 @@ POINTS = """
 plots => plots.flatMap(plot => [...plot.querySelectorAll("path[fill=none]")])
     .map(line => line.getAttribute("d").match(/[ML]/g).length)
 """
+ON_TOP = """
+bar => {
+    const {x, y, width, height} = bar.getBoundingClientRect();
+    return bar.contains(document.elementFromPoint(x + width - 12, y + height / 2));
+}
+"""
 # Chromium refuses more than ten downloads in a second.
 PAUSE_MS = 120
 SVG_NAME = "{http://www.w3.org/2000/svg}"
@@ -163,14 +169,30 @@ def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page:
     assert chart.bounding_box() == before
 
 
-def test_on_touch_buttons_are_always_seen(browser: Browser, app_url: str):
+def test_on_touch_buttons_come_on_a_tap_and_cover_no_title(browser: Browser, app_url: str):
     with browser.new_context(base_url=app_url, has_touch=True, is_mobile=True) as touched:
         phone = touched.new_page()
         visit(phone, "/slices?pick=0.1")
         assert opacity(by_key(phone, "slice_rows").locator(".table-buttons")) == 1
         plot = by_key(phone, "chart_overlay").locator(".js-plotly-plot")
+        _comes_on_a_tap(plot, plot.locator(".modebar"))
         expect(plot.locator(".modebar-btn.words")).to_have_count(2)
-        assert opacity(plot.locator(".modebar")) == 1
+        visit(phone, "/")
+        chart = by_key(phone, "summary").locator(".saved")
+        _comes_on_a_tap(chart, chart.locator(".chart-buttons"))
+
+
+def _comes_on_a_tap(chart: Locator, buttons: Locator) -> None:
+    assert opacity(buttons) == 0
+    chart.tap(position={"x": 150, "y": 150})
+    expect(buttons).to_have_css("opacity", "1")
+    buttons.scroll_into_view_if_needed()
+    # A chart that hides what lies outside of it would itself scroll.
+    box, bar = chart.bounding_box(), buttons.bounding_box()
+    assert bar["y"] >= box["y"] + box["height"] - 1
+    assert chart.evaluate("chart => getComputedStyle(chart).overflow") == "visible"
+    # Nothing cuts the buttons off, or lies on them.
+    assert buttons.evaluate(ON_TOP)
 
 
 def opacity(shown: Locator) -> float:

@@ -50,6 +50,14 @@ plot => {
         box.top < bar.bottom - 1 && box.bottom > bar.top + 1).length;
 }
 """
+# How the fade of a line is placed, and how far before the end of the line its last control ends.
+FADE = """
+bar => {
+    const fade = getComputedStyle(bar, "::after"), last = bar.lastElementChild;
+    const room = bar.getBoundingClientRect().right - parseFloat(fade.width);
+    return [fade.position, room - last.getBoundingClientRect().right];
+}
+"""
 # Elements that are wider than their place scroll sideways, with columns out of sight.
 CUT_OFF = """
 () => [...document.querySelectorAll(".metric-table, [data-testid=stDataFrame] .dvn-scroller")]
@@ -248,7 +256,10 @@ def test_the_menus_leave_the_links_of_the_header_free(shown: Page):
 
 @on([PHONE], ["/calibrators", "/calibrators?ex=digits"])
 def test_links_of_the_navigation_do_not_overlap(shown: Page):
-    boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]
+    bar = by_key(shown, "navigation")
+    # Links that were scrolled out of sight lie under the logo.
+    bar.evaluate("bar => { bar.scrollLeft = 0; }")
+    boxes = [link.bounding_box() for link in bar.get_by_role("link").all()]
     # The logo is a link, too, and the link to the data is in a menu.
     assert len(boxes) == len(FILES)
     assert min(box["height"] for box in boxes) >= TARGET
@@ -269,6 +280,25 @@ def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     # No further than it must: the name of the app stands before its first page.
     scrolled = by_key(shown, "navigation").evaluate("bar => bar.scrollLeft")
     assert (scrolled == 0) == (not name)
+
+
+@on([PHONE], ["/", "/calibrators", "/learn"])
+def test_on_a_phone_the_logo_stays_and_the_links_do_not_lie_under_it(shown: Page):
+    logo = by_key(shown, "logo").bounding_box()
+    assert logo["x"] >= 0
+    link = by_key(shown, "navigation").locator("[aria-current=page]").bounding_box()
+    assert link["x"] >= logo["x"] + logo["width"]
+
+
+@on([PHONE], ["/slices?pick=0.1", "/decisions"])
+def test_on_a_phone_a_toolbar_that_scrolls_fades_until_its_end(shown: Page):
+    bar = shown.locator("[class*=st-key-toolbar_]").first
+    fade, beside = bar.evaluate(FADE)
+    assert fade == "sticky"
+    assert beside < 0
+    bar.evaluate("bar => { bar.scrollLeft = bar.scrollWidth; }")
+    # At the end it covers no control.
+    assert bar.evaluate(FADE)[1] >= 0
 
 
 @on([PHONE], ["/calibrators"])

@@ -72,10 +72,12 @@
         const plot = event.target.closest?.(".js-plotly-plot");
         if (plot) addButtons(plot);
     };
-    if (matchMedia("(hover: none)").matches) {
-        const all = () => document.querySelectorAll(".js-plotly-plot").forEach(addButtons);
-        new MutationObserver(all).observe(document.body, {childList: true, subtree: true});
-    }
+    // Plotly keeps a tap from being a pointer over the chart, so the chart that was tapped is marked.
+    const tap = event => {
+        for (const chart of document.querySelectorAll("[data-tapped]")) chart.removeAttribute("data-tapped");
+        event.target.closest?.(".js-plotly-plot, .saved")?.setAttribute("data-tapped", "");
+    };
+    document.addEventListener("pointerdown", tap, {capture: true, passive: true});
     document.addEventListener("pointerover", show, {passive: true});
     document.addEventListener("focusin", show);
     document.addEventListener("click", event => {
