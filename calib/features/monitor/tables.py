@@ -124,7 +124,7 @@ def _joined(
         group[i], held = number, held + n
         if held >= least:
             number, held = number + 1, 0.0
-    # What is left at the end has too few rows of its own.
+    # The periods left at the end have too few rows together.
     group = np.minimum(group, max(number - 1, 0))
     parts = [np.flatnonzero(group == number) for number in range(int(group[-1]) + 1)]
     joined = [names[i[0]] if len(i) == 1 else f"{names[i[0]]} to {names[i[-1]]}" for i in parts]
