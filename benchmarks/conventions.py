@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks._populations import BY_NAME
-from calib.analysis.reproduction import Convention, Conventions, conventions
-from calib.analysis.reproduction.candidates import RULES_OF_EDGES
 from calib.data.predictions import Predictions
+from calib.features.conventions.candidates import RULES_OF_EDGES
+from calib.features.conventions.result import Convention, Conventions, conventions
 from calib.numerics.arrays import BoolArray, FloatArray
 from tests.metrics import row_conventions
 

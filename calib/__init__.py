@@ -32,8 +32,6 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.from_model import from_predictions as from_predictions
     from calib.analysis.judge import JudgeResult as JudgeResult
     from calib.analysis.model_comparison import compare_models as compare_models
-    from calib.analysis.reproduction import conventions as conventions
-    from calib.analysis.slices.segments import find_segments as find_segments
     from calib.calibrators import calibrator as calibrator
     from calib.calibrators import multiclass_calibrator as multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel as CalibratedModel
@@ -52,7 +50,9 @@ if _typing.TYPE_CHECKING:
     from calib.exports import export as export
     from calib.exports import load_calibrator as load_calibrator
     from calib.features.automate.reading import decisions_log as decisions_log
+    from calib.features.conventions.result import conventions as conventions
     from calib.features.monitor.replay import monitor as monitor
+    from calib.features.segments.search import find_segments as find_segments
     from calib.judging import compare_judges as compare_judges
     from calib.judging import judge as judge
     from calib.loading import InputError as InputError
@@ -69,7 +69,7 @@ if _typing.TYPE_CHECKING:
 # only the metrics then waits for neither pandas nor scikit-learn.
 _NAMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
-    "calib.analysis.reproduction": ("conventions",),
+    "calib.features.conventions.result": ("conventions",),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("calibrated_scores", "from_estimator", "from_predictions"),
@@ -78,7 +78,7 @@ _NAMES = {
     "calib.features.monitor.replay": ("monitor",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("slices",),
-    "calib.analysis.slices.segments": ("find_segments",),
+    "calib.features.segments.search": ("find_segments",),
     "calib.calibrators": ("calibrator", "multiclass_calibrator"),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
     "calib.data.aggregate": ("Aggregate",),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -47,6 +48,8 @@ class Feature:
     report : str
         A function that makes a section of a report from its contents, or returns None. It is called
         when a report is printed, so the section is not part of report.json.
+    sections : mapping of str to str
+        By the title of a page, a function of the session and the model that draws a section of it.
     charts, choices : str
         Modules that register charts, and that declare choices which links carry.
     """
@@ -54,6 +57,7 @@ class Feature:
     page: Page | None = None
     command: str = ""
     report: str = ""
+    sections: Mapping[str, str] = field(default_factory=dict)
     charts: str = ""
     choices: str = ""
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.special import expit
 
 import calib
-from calib.analysis.reproduction import Convention, TypedNumber, conventions_of
-from calib.analysis.reproduction.candidates import rules_of_thumb
 from calib.data.views import BinaryView
+from calib.features.conventions.candidates import rules_of_thumb
+from calib.features.conventions.result import Convention, TypedNumber, conventions_of
 from calib.metrics.binning_rules import CODES, SortedScores
 from tests.metrics import row_conventions
 from tests.rare import common_first

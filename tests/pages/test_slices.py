@@ -9,6 +9,7 @@ import streamlit as st
 
 import calib
 from calib.blocks.slices import MAX_DRAWN
+from calib.features.segments import page as segments_page
 from calib.figures.slice_rows import NOT_TESTED
 from calib.ui.layout import tables as page_tables
 from calib.ui.session import results, state, turns
@@ -292,7 +293,7 @@ def test_a_search_that_takes_long_can_be_cancelled(monkeypatch):
         progress(0.5, "Searching")
         st.stop()
 
-    monkeypatch.setattr(results, "find_segments", endless)
+    monkeypatch.setattr(segments_page, "find_segments", endless)
     monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", -1.0)
     app = searched(failing(), "device", "region")
     # The rest of the page is there while the search works.
@@ -306,7 +307,7 @@ def test_what_cannot_be_searched_is_said_and_the_page_stays(monkeypatch, texts):
     def refused(*_, **__):
         raise ValueError("Two halves need at least 2 clusters, got 1.")
 
-    monkeypatch.setattr(results, "find_segments", refused)
+    monkeypatch.setattr(segments_page, "find_segments", refused)
     app = searched(failing(), "device", "region")
     texts("\n".join([info.value for info in app.info]))
     assert table(app, "slices")["Slice"].str.startswith("device phone").any()

@@ -9,10 +9,11 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib.analysis.slices import Segments, find_segments, segments, slice_by
-from calib.analysis.slices.segments import Cut, in_halves
+from calib.analysis.slices import slice_by
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
+from calib.features.segments import search as segments
+from calib.features.segments.search import Cut, Segments, find_segments, in_halves
 from calib.metrics.by_cluster import RANGE, widened_test
 from calib.metrics.cumulative import kuiper_test
 from calib.numerics.poisson_binomial import range_by_cluster, range_survival

@@ -22,11 +22,9 @@ from calib.analysis.slices.mix import (
     slice_mix,
 )
 from calib.analysis.slices.over_time import SliceOverTime, slices_over_time
-from calib.analysis.slices.segments import Segments, find_segments
 from calib.data.slicing import Slicing, slice_by
 
 __all__ = [
-    "Segments",
     "SliceCalibration",
     "SliceErrorRates",
     "SliceGaps",
@@ -38,7 +36,6 @@ __all__ = [
     "bin_of",
     "bin_rows",
     "calibrate_slices",
-    "find_segments",
     "row_table",
     "score_in",
     "slice_by",

@@ -16,6 +16,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import BestModel, ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
+from calib.feature import FEATURES, resolve
 from calib.loading import InputError
 from calib.text import plain, quoted, sentence
 from calib.ui.controls import data_menu, uploaders, widgets
@@ -306,3 +307,10 @@ def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:
         st.page_link(PAGES["Data"], label="Check the data", icon=":material/table:")
         st.button("Reset all settings", key="reset_failed", on_click=state.current().reset_all)
     st.stop()
+
+
+def sections(session: Session, model: state.Model, title: str) -> None:
+    """Draw what features add to a page."""
+    for feature in FEATURES.values():
+        if draw := feature.sections.get(title):
+            resolve(draw)(session, model)

@@ -29,9 +29,7 @@ from calib.analysis.periods import (
 )
 from calib.analysis.periods.cutting import timed_rows
 from calib.analysis.plans import PlanChoice, choose_plan, with_plan
-from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (
-    Segments,
     SliceCalibration,
     SlicedRows,
     SliceErrorRates,
@@ -42,7 +40,6 @@ from calib.analysis.slices import (
     Slicing,
     bin_rows,
     calibrate_slices,
-    find_segments,
     slice_error_rates,
     slice_gaps,
     slice_mix,
@@ -57,13 +54,11 @@ from calib.analysis.verdicts import verdict_after
 from calib.blocks.slices import MAX_DRAWN, SlicedScores
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
-from calib.crossfit.settings import Settings, Strategy
+from calib.crossfit.settings import Strategy
 from calib.curves.functions import Sensitivity, ece_sensitivity
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import BinTests, ReliabilityCurve, bin_tests, reliability_curve
-from calib.data.base import Data
 from calib.data.cells import ScoreCells
-from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view, rows_by_code
 from calib.figures.slice_rows import Scores
 from calib.metrics import VariationalEstimate
@@ -82,7 +77,7 @@ from calib.ui.session.choices import (
     UNIT,
     Chosen,
 )
-from calib.ui.session.memo import KeyedCall, WithProgress
+from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
 from calib.ui.session.workers import in_other_process
@@ -301,23 +296,6 @@ def _by_period(
         by_slice |= {(key, number): one for number, one in of_slices.items()}
         by_slice[key, None] = slices_over_time(rows, score, whole, periods, confidence_level=at)[0]
     return by_slice
-
-
-def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
-    """The segments in which the scores of a method fail."""
-    return session.memo.heavy(
-        WithProgress(_segments, progress=progress),
-        model.rows,
-        held_out=model.analysis.held_out,
-        method=method,
-        n_ranges=session[N_RANGES],
-        confidence_level=session.settings.confidence_level,
-        seed=session.settings.seed,
-    )
-
-
-def _segments(rows: Data, *, progress: Progress, **options: Any) -> Segments:
-    return in_other_process(find_segments, rows, n_rows=rows.n_rows, progress=progress, **options)
 
 
 def error_rates(
@@ -671,14 +649,6 @@ def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivit
     return in_other_process(
         ece_sensitivity, cells, replicates, n_rows=n_rows, confidence_level=level
     )
-
-
-def reproduced(session: Session, analysis: LiveAnalysis, method: str, text: str) -> Conventions:
-    """The conventions that give a number on the held-out scores of a method."""
-    # The same conventions are tried with any other settings than these.
-    settings = analysis.settings
-    shown = Settings(view=settings.view, strategy=settings.strategy, n_bins=settings.n_bins)
-    return session.memo.heavy(conventions_of, analysis.held_out, method, shown, text)
 
 
 def class_scores(

@@ -35,7 +35,7 @@ from calib.text import (
     plural,
     printed_change,
 )
-from calib.ui.controls import reproduce_number, use_calibrator, widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import blocks, charts, frame, notes, words
 from calib.ui.pages.calibrators import curves
 from calib.ui.session import state
@@ -140,7 +140,7 @@ def body(session: Session, model: state.Model) -> None:
     if len(analysis.methods) > 1:
         st.markdown(f"### {plain(titles.before_after(analysis, analysis.ranked))}")
         panels(analysis)
-    reproduce_number.show(session, model)
+    frame.sections(session, model, "Calibrators")
 
 
 def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[str, Estimate]:

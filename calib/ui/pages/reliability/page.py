@@ -14,7 +14,7 @@ from calib.curves.rate import RateKind
 from calib.figures.explorer import automatic_axis
 from calib.figures.functions import sensitivity_chart
 from calib.figures.reliability import reliability_chart
-from calib.ui.controls import reproduce_number, use_calibrator, widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes
 from calib.ui.pages.reliability import (
     answer,
@@ -94,7 +94,7 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     bin_view.show(session, model, shown)
     validation.show(session, model, shown)
     sensitivity(session, model, shown[0])
-    reproduce_number.show(session, model)
+    frame.sections(session, model, "Reliability")
     reading(chosen, model, shown)
     if chosen.toolbar is None:
         explorer.hold_stops(session, model, shown)

@@ -20,7 +20,7 @@ from calib.text import day_words, interval, level, number, period, plain, signed
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import blocks, charts, frame, notes, tables
-from calib.ui.pages.slices import classes, segments
+from calib.ui.pages.slices import classes
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -70,8 +70,6 @@ def page() -> None:
     with below:
         plan = since_control(session, model) if rows.columns else None
         shown = after_control(session, model, plan)
-        if rows.columns and rows.has_rows:
-            segments.button(session)
     body(session, columns, time, shown, plan, answer, model)
     notes.below(session, model)
 
@@ -130,7 +128,6 @@ def body(
     head, lead = wording.headline(first, gaps, since), wording.lead(first, gaps, after, by, since)
     answer.markdown(f"## {plain(head)}\n\n{plain(lead)}")
     unknown_columns(session, model.rows)
-    searched = segments.place(session) if model.rows.has_rows else None
     if slice_blocks.reveals_outcome(gaps):
         blocks.show(slice_blocks.REVEALS_OUTCOME)
     pressed = draw_rows(session, model, scores, plan, time)
@@ -142,6 +139,7 @@ def body(
         slice_calibrator(session, model, cut, first, method, label_of)
     methods = ("uncalibrated", method) if method else ("uncalibrated",)
     overlay(session, cut, first, label_of)
+    added = st.container(key="added")
     numbers = folded("Numbers of all slices", "numbers")
     if numbers is not None:
         with numbers:
@@ -151,10 +149,9 @@ def body(
         show_periods(session, model, time, methods)
     else:
         st.caption(NO_TIME)
-    if searched is not None:
-        # The search can take long, so the rest of the page is drawn first.
-        with searched:
-            segments.section(session, model, methods)
+    # A search can take long, so the rest of the page is drawn first.
+    with added:
+        frame.sections(session, model, "Slices")
     if pressed:
         act(session, model, pressed, time)
 

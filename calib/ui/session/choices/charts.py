@@ -7,12 +7,10 @@ from urllib.parse import quote, unquote
 
 import streamlit as st
 
-from calib.analysis.reproduction import TypedNumber
-from calib.analysis.reproduction.candidates import MAX_LENGTH
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.metrics import METRICS
-from calib.text import plain, score_percent, span
+from calib.text import score_percent, span
 from calib.ui.session.choice import (
     Choice,
     Values,
@@ -205,28 +203,6 @@ HIDDEN = Choice[tuple[str, ...]](
     chip=lambda parts: f"Without {' and '.join(parts)}",
     acts_on=on("Reliability"),
     widget=PILLS,  # The explorer has boxes instead.
-)
-
-
-def _typed_number(text: str) -> str:
-    try:
-        return TypedNumber.read(text).text
-    except ValueError:
-        raise ValueError("it must be a number such as 0.174 or 17.4%") from None
-
-
-REPRODUCED = Choice[str](
-    key="reproduced",
-    link="num",
-    default="",
-    values=Values(_typed_number),
-    label="Number from a paper or another tool",
-    help="Its digits decide which values count as equal. Numbers above 1 are read as per cent.",
-    chip=lambda text: f"Reproduce {plain(text)}",
-    acts_on=on("Reliability", "Calibrators"),
-    widget=st.text_input,
-    # No number that is read is longer.
-    taken=lambda text: text.strip()[: MAX_LENGTH + 1],
 )
 
 AUTO_BINS = Choice[bool](

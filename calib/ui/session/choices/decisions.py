@@ -12,7 +12,7 @@ from calib.text import percent, score_percent
 from calib.ui.session.choice import Choice, level, number, on, one_of
 from calib.ui.session.choices.analysis import LEVELS, SEGMENTED
 
-DECIDING = ("Decisions", "Reports")
+DECIDING = ("Overview", "Decisions", "Reports")
 FIRST_CAPACITY = 0.1
 SIDE_NAMES = {"both": "Accept and reject", "above": "Accept only"}
 COST = partial(st.number_input, step=1.0, format="%.6g")

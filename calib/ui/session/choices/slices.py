@@ -109,19 +109,6 @@ SINCE = Choice[bool](
     widget=st.toggle,
 )
 
-SEARCH = Choice[bool](
-    key="search",
-    link="search",
-    default=False,
-    values=flag(),
-    label="Search",
-    help="Searches all columns and pairs of columns for segments in which the scores fail, and "
-    "confirms them on the other half of the rows.",
-    chip="Segments searched",
-    acts_on=on("Slices", when="has columns"),
-    widget=st.toggle,
-)
-
 TIME = Choice[str | None](
     key="time",
     link="time",

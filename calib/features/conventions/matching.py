@@ -12,8 +12,8 @@ from typing import overload
 import numpy as np
 import pandas as pd
 
-from calib.analysis.reproduction.candidates import OtherMetric, Problem, Tried, TypedNumber
 from calib.data.cells import ScoreCells
+from calib.features.conventions.candidates import OtherMetric, Problem, Tried, TypedNumber
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.binning_rules import (
     CODES,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.analysis.reproduction import Conventions, Match, TypedNumber
+from calib.analysis import LiveAnalysis
 from calib.blocks.kinds import Table, Value, row
+from calib.crossfit.settings import Settings
+from calib.features.conventions.candidates import TypedNumber
+from calib.features.conventions.choices import REPRODUCED
+from calib.features.conventions.matching import Conventions, Match
+from calib.features.conventions.result import conventions_of
 from calib.text import plain, plural
 from calib.ui.controls.widgets import control
 from calib.ui.layout import blocks
-from calib.ui.session import choices, results, state
+from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 
 MAX_LINES = 8  # The CSV file of the table has all matches.
@@ -18,13 +23,13 @@ ABOUT = "Conventions that give the number"
 ABBREVIATIONS = "RMSCE: root mean square of the gaps. MCE: largest gap."
 
 
-def show(session: Session, model: state.Model) -> None:
+def section(session: Session, model: state.Model) -> None:
     """Draw the field, and what gives the number once there is one."""
-    text = session[choices.REPRODUCED]
+    text = session[REPRODUCED]
     place = st.expander("Reproduce a number", expanded=bool(text), key="reproduce_a_number")
     with place:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            control(session, choices.REPRODUCED, placeholder="0.174", width=260)
+            control(session, REPRODUCED, placeholder="0.174", width=260)
             method = st.selectbox(
                 "Scores of",
                 list(model.analysis.methods),
@@ -42,11 +47,18 @@ def _answer(session: Session, model: state.Model, method: str, text: str) -> Non
     except ValueError:
         st.caption(f":material/info: {NOT_A_NUMBER}")
         return
-    result = results.reproduced(session, model.analysis, method, text)
+    result = _conventions(session, model.analysis, method, text)
     st.markdown(plain(result.sentence))
     for remark in result.remarks:
         st.caption(f":material/info: {plain(remark)}")
     _table(result)
+
+
+def _conventions(session: Session, analysis: LiveAnalysis, method: str, text: str) -> Conventions:
+    # The same conventions are tried with any other settings than these.
+    settings = analysis.settings
+    shown = Settings(view=settings.view, strategy=settings.strategy, n_bins=settings.n_bins)
+    return session.memo.heavy(conventions_of, analysis.held_out, method, shown, text)
 
 
 def _table(result: Conventions) -> None:

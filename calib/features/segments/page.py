@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis.slices import Segments
 from calib.blocks.kinds import Action, Table, Tabs, Value, row
+from calib.data.base import Data
+from calib.data.progress import Progress
 from calib.data.slicing import crossed_name
+from calib.features.segments.choices import SEARCH
+from calib.features.segments.search import Segments, find_segments
 from calib.text import interval, level, number, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
 from calib.ui.layout import blocks
 from calib.ui.session import choices, results, state
-from calib.ui.session.choices import method_label
+from calib.ui.session.choices import N_RANGES, method_label
+from calib.ui.session.memo import WithProgress
 from calib.ui.session.session import Session
 from calib.ui.session.turns import Cancel
+from calib.ui.session.workers import in_other_process
 
 READING = (
     "One half of the rows searches all columns and pairs of columns. The other half confirms, and "
@@ -34,22 +39,27 @@ EVERYWHERE = (
 ADD = "Add to slices"
 
 
-def button(session: Session) -> None:
-    """The button that begins the search, or closes its result."""
-    searches = session[choices.SEARCH]
-    st.button(
-        "Close search" if searches else choices.SEARCH.label,
-        key="search_segments",
-        icon=":material/close:" if searches else ":material/troubleshoot:",
-        help=choices.SEARCH.help,
-        on_click=session.change,
-        args=(choices.SEARCH, not searches),
-    )
+def section(session: Session, model: state.Model) -> None:
+    """The button that begins the search; then its progress, and what is confirmed."""
+    if not (model.rows.columns and model.rows.has_rows):
+        return
+    searches = session[SEARCH]
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.button(
+            "Close search" if searches else SEARCH.label,
+            key="search_segments",
+            icon=":material/close:" if searches else ":material/troubleshoot:",
+            on_click=session.change,
+            args=(SEARCH, not searches),
+        )
+        st.caption(SEARCH.help)
+    if searches:
+        _result(session, model)
 
 
-def section(session: Session, model: state.Model, shown: tuple[str, ...]) -> None:
-    """Search, with the progress and Cancel, and show what is confirmed."""
-    segments = _searched(session, model, shown)
+def _result(session: Session, model: state.Model) -> None:
+    after = widgets.after(session, model.analysis) if model.plan is None else ""
+    segments = _searched(session, model, ("uncalibrated", *filter(None, [after])))
     if segments is None:
         return
     first, *others = segments
@@ -69,7 +79,7 @@ def section(session: Session, model: state.Model, shown: tuple[str, ...]) -> Non
 def _searched(
     session: Session, model: state.Model, shown: tuple[str, ...]
 ) -> Mapping[str, Segments] | None:
-    close = partial(session.change, choices.SEARCH, False)
+    close = partial(session.change, SEARCH, False)
     slot, cancel = st.empty(), Cancel("cancel_segments", close)
     segments: dict[str, Segments] = {}
 
@@ -79,7 +89,15 @@ def _searched(
 
     try:
         for key in shown:
-            segments[key] = results.segments(session, model, key, progress)
+            segments[key] = session.memo.heavy(
+                WithProgress(_find, progress=progress),
+                model.rows,
+                held_out=model.analysis.held_out,
+                method=key,
+                n_ranges=session[N_RANGES],
+                confidence_level=session.settings.confidence_level,
+                seed=session.settings.seed,
+            )
     except ValueError as error:
         cancel.withdraw()
         slot.info(plain(str(error)))
@@ -87,6 +105,10 @@ def _searched(
     slot.empty()
     cancel.withdraw()
     return segments
+
+
+def _find(rows: Data, *, progress: Progress, **options: Any) -> Segments:
+    return in_other_process(find_segments, rows, n_rows=rows.n_rows, progress=progress, **options)
 
 
 def _tables(segments: Mapping[str, Segments]) -> Tabs:
@@ -144,13 +166,3 @@ def _notes(of: Segments) -> None:
         st.caption(plain(f"Not searched: {reasons}"))
     chance = percent(1.0 - of.confidence_level, 0)
     st.caption(READING.format(chance))
-
-
-def place(session: Session) -> DeltaGenerator | None:
-    """The place of the result, above the slices; None while nothing is searched."""
-    if not session[choices.SEARCH]:
-        return None
-    # A container is drawn only if something is in it, and the place must be kept free.
-    kept = st.container(key="searched")
-    kept.html("<div></div>")
-    return kept

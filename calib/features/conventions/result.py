@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.analysis.reproduction.candidates import (
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.settings import Settings, with_view
+from calib.data.base import Data
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView, ScoreMatrix
+from calib.features.conventions.candidates import (
     NUMBERS_OF_BINS,
     PREDICTED,
     Scope,
@@ -17,7 +22,7 @@ from calib.analysis.reproduction.candidates import (
     tries_classes,
     try_all,
 )
-from calib.analysis.reproduction.matching import (
+from calib.features.conventions.matching import (
     Convention,
     Conventions,
     Describer,
@@ -27,11 +32,6 @@ from calib.analysis.reproduction.matching import (
     n_by_chance,
     nearest,
 )
-from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.settings import Settings, with_view
-from calib.data.base import Data
-from calib.data.predictions import Predictions
-from calib.data.views import BinaryView, ScoreMatrix
 from calib.metrics.binning_rules import OWN_QUANTILE, OWN_UNIFORM, RULES
 
 __all__ = ["Convention", "Conventions", "Match", "TypedNumber", "conventions", "conventions_of"]
