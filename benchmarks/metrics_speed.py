@@ -15,8 +15,7 @@ import sklearn.metrics
 
 from benchmarks._clock import cpu_seconds
 from calib import metrics
-from calib.curves.cumulative import cumulative_curve
-from calib.curves.reliability import reliability_curve
+from calib.curves.reliability import cumulative_curve, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import single_thread
 

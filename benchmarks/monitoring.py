@@ -22,8 +22,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib.data.file_options import Columns
-from calib.features.monitor.days import Counts
-from calib.features.monitor.rows import read_days
+from calib.features.monitor.rows import Counts, read_days
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.monitoring import (
     day_likelihood,

@@ -21,7 +21,7 @@ from scipy.stats import beta
 from benchmarks.thresholds import CONFIDENCE, QUANTILES, Function, Population, best_share, odds
 from calib.analysis.decisions import certify
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.certified_error import certified, certified_range, smallest_passing_count
+from calib.numerics.monitoring import certified, certified_range, smallest_passing_count
 
 ALPHA = 0.05  # 1 - CONFIDENCE without its rounding.
 MAX_ERRORS = (0.01, 0.02, 0.05, 0.1)

@@ -42,10 +42,10 @@ if _typing.TYPE_CHECKING:
     from calib.crossfit.settings import default_settings as default_settings
     from calib.data.aggregate import Aggregate as Aggregate
     from calib.data.aggregating import aggregate as aggregate
+    from calib.data.base import Progress as Progress
     from calib.data.cells import ScoreCells as ScoreCells
     from calib.data.file_options import ArrowTable
     from calib.data.predictions import Predictions as Predictions
-    from calib.data.progress import Progress as Progress
     from calib.distribution import __version__ as __version__
     from calib.exports import export as export
     from calib.exports import load_calibrator as load_calibrator
@@ -168,7 +168,7 @@ def analyze(
     import pandas as pd
 
     from calib import analysis
-    from calib.data.progress import no_progress
+    from calib.data.base import no_progress
     from calib.loading import InputError, load
 
     if isinstance(predictions, pd.DataFrame) or hasattr(predictions, "__arrow_c_stream__"):

@@ -12,8 +12,8 @@ import pytest
 
 from calib.analysis import Analysis, run
 from calib.analysis.summary import names_of
+from calib.data.base import no_progress
 from calib.data.predictions import Predictions
-from calib.data.progress import no_progress
 from calib.loading.examples import EXAMPLES
 
 # Each result has a few megabytes.

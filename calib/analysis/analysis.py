@@ -18,9 +18,8 @@ from calib.crossfit.matrix_comparison import (
     MulticlassComparison,
 )
 from calib.crossfit.settings import Settings
-from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
-from calib.curves.reliability import ReliabilityCurve
+from calib.curves.reliability import CumulativeCurve, ReliabilityCurve
 from calib.data.base import Data
 from calib.data.origin import CORRECT_NAMES, Origin, read_as
 from calib.metrics import TestResult

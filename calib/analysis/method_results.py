@@ -14,9 +14,13 @@ from calib.analysis.verdict import calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.crossfit.cross_fitted import LOSSES, CrossFitted, losses, mean_estimate
 from calib.crossfit.settings import Settings
-from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import CalibrationFunction, calibration_function
-from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.curves.reliability import (
+    CumulativeCurve,
+    ReliabilityCurve,
+    cumulative_curve,
+    reliability_curve,
+)
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics import (

@@ -11,9 +11,8 @@ import pandas as pd
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.crossfit.cross_fitted import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
-from calib.data.base import Data
+from calib.data.base import Data, Progress, no_progress
 from calib.data.predictions import are_same_rows, rows_of
-from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray

@@ -27,8 +27,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
-from calib.data.base import Data, check_data
-from calib.data.progress import Progress, no_progress
+from calib.data.base import Data, Progress, check_data, no_progress
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import single_thread
 from calib.numerics.intervals import Estimate

@@ -15,7 +15,7 @@ from calib.analysis.plans import PlanChoice
 from calib.analysis.slices import SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS, Calibrator
-from calib.calibrators.falls import largest_fall
+from calib.calibrators.inverse import largest_fall
 from calib.crossfit.cross_fitted import LOSSES, CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings

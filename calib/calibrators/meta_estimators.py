@@ -43,7 +43,7 @@ from sklearn.utils.validation import (
 
 from calib.calibrators import Calibrator
 from calib.calibrators.base import fitted_anew
-from calib.calibrators.falls import largest_fall
+from calib.calibrators.inverse import largest_fall
 from calib.calibrators.registry import unfitted
 from calib.data.cells import cluster_codes
 from calib.data.checks import check_scores

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator
-from calib.calibrators.falls import falling_part
 from calib.calibrators.forms import Axis, Piecewise
+from calib.calibrators.inverse import falling_part
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray

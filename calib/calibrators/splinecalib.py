@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator
-from calib.calibrators.falls import falling_part
 from calib.calibrators.forms import ON_ARRAYS, Axis, Link, Piecewise
+from calib.calibrators.inverse import falling_part
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray

@@ -309,7 +309,7 @@ def verify(
       1  a number differs (the first one is named), the file was changed, or another key signed it
       2  the file is neither a report nor an exported calibrator
     """
-    from calib.cli.verify import verify_file
+    from calib.cli.export import verify_file
 
     return verify_file(file, signed_by, source)
 

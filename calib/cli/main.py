@@ -7,14 +7,54 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import click
+from click.shell_completion import (
+    ShellComplete,
+    add_completion_class,
+    get_completion_class,
+    shell_complete,
+    split_arg_string,
+)
 
 from calib.cli.commands import COMMANDS
 from calib.cli.parameters import Command, Group
 from calib.cli.streams import discard, prepare, standard_input, tell
 from calib.feature import FEATURES, resolve
+
+
+class _TcshComplete(ShellComplete):
+    """The shell that click does not know. It completes no names of files after options."""
+
+    name: ClassVar[str] = "tcsh"
+    source_template: ClassVar[str] = (
+        "complete %(prog_name)s 'p@*@`env %(complete_var)s=tcsh_complete %(prog_name)s`@'"
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        line = os.environ["COMMAND_LINE"]
+        words = split_arg_string(line)[1:]
+        return (words, "") if line.endswith(" ") else (words[:-1], words[-1] if words else "")
+
+    def format_completion(self, item: Any) -> str:
+        return str(item.value)
+
+
+add_completion_class(_TcshComplete)
+
+
+def script(program: click.Command, shell: str, variable: str) -> str:
+    """What a shell reads so that it completes the commands of a program."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(program, {}, "calib", variable).source()
+
+
+def complete(program: click.Command, instruction: str, variable: str) -> int:
+    """Print what can stand at the place where a person pressed Tab."""
+    return shell_complete(program, {}, "calib", variable, instruction)
+
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 VARIABLE = "_CALIB_COMPLETE"  # The completion scripts of shells set it.
@@ -90,7 +130,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 
 def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
     if shell is not None:
-        from calib.cli.completion import script
+        from calib.cli.main import script
 
         print(script(program(), shell, VARIABLE))
         context.exit()
@@ -114,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare()
     try:
         if instruction := os.environ.get(VARIABLE):
-            from calib.cli.completion import complete
+            from calib.cli.main import complete
 
             return complete(program(), instruction, VARIABLE)
         # Without a command, the dashboard is opened.

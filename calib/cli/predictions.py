@@ -17,10 +17,9 @@ from calib.cli.streams import tell
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.aggregate import Aggregate
 from calib.data.aggregating import add_counts
-from calib.data.base import Data
+from calib.data.base import Data, Progress, no_progress
 from calib.data.origin import read_because
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress, no_progress
 from calib.loading import Columns, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.problems import MAX_WRITTEN_LABELS

@@ -13,8 +13,7 @@ from calib.analysis.plans import choose_plan, with_plan
 from calib.cli import certified, judge, options
 from calib.cli.predictions import predictions_of, progress_of, settings_of
 from calib.cli.streams import save_each
-from calib.data.base import Data
-from calib.data.progress import Progress
+from calib.data.base import Data, Progress
 from calib.reports import Report, parts_of
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import write_whole

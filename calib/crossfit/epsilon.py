@@ -16,8 +16,8 @@ from calib.crossfit.matrix import MatrixFits, create
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
+from calib.data.base import Progress, no_progress
 from calib.data.cells import ScoreCells
-from calib.data.progress import Progress, no_progress
 from calib.metrics.matrix import row_log_loss
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray, Locked, arrays_of

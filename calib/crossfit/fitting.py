@@ -16,11 +16,10 @@ from calib.crossfit.folds import cells_outside_folds, n_positive, split_into_fol
 from calib.crossfit.matrix import create, fit_all, fit_matrix, merged, still_valid
 from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
 from calib.crossfit.settings import Settings, with_view
-from calib.data.base import Data
+from calib.data.base import Data, Progress, no_progress
 from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
 from calib.data.predictions import rows_of
-from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, over_cores

@@ -15,8 +15,8 @@ from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator, calibra
 from calib.calibrators.one_vs_rest import OneVsRest, multiclass_calibrator
 from calib.crossfit.folds import matrix_folds
 from calib.crossfit.settings import Settings
+from calib.data.base import Progress, no_progress
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView, ScoreMatrix, check_view
 from calib.metrics.by_class import Classwise, class_table
 from calib.numerics.arrays import (

@@ -23,8 +23,8 @@ from calib.crossfit.cross_fitted import (
 from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
+from calib.data.base import Progress, no_progress
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress, no_progress
 from calib.data.views import ScoreMatrix
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
 from calib.metrics.by_class import Classwise, class_table

@@ -10,10 +10,10 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
+from calib.data.base import Progress, no_progress
 from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView, check_view
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem

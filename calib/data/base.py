@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -143,3 +143,10 @@ class Data(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.n_rows:,} rows, {self.read_as})"
+
+
+Progress = Callable[[float, str], None]
+
+
+def no_progress(_share: float, _text: str) -> None:
+    """Report no progress."""

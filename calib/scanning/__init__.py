@@ -15,10 +15,10 @@ import narwhals as nw
 import numpy as np
 
 from calib.data.aggregate import Aggregate
+from calib.data.base import Progress
 from calib.data.cells import ScoreCells
 from calib.data.file_options import ColumnOptions, Columns, option
 from calib.data.origin import Remark
-from calib.data.progress import Progress
 from calib.data.slicing import NO_SLICE, singles_and_pairs
 from calib.loading.building.from_rows import column_guess, refused_guess
 from calib.loading.checking.outcomes import class_problems

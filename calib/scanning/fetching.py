@@ -10,10 +10,10 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
+from calib.data.base import Progress
 from calib.data.file_options import Columns, Transform
 from calib.data.origin import Origin
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress
 from calib.loading import load
 from calib.loading.building.from_rows import column_guess
 from calib.loading.guessing.evidence import LOOK_ROWS

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import duckdb
 import narwhals as nw
 
-from calib.data.progress import Progress
+from calib.data.base import Progress
 from calib.loading.problems import InputError, refuse
 
 Result = TypeVar("Result")

@@ -11,7 +11,7 @@ from calib import text
 from calib.analysis import Analysis
 from calib.analysis.plans import PlanChoice
 from calib.analysis.summary import Held, Parts, best_calibrator
-from calib.curves.cumulative import CumulativeCurve
+from calib.curves.reliability import CumulativeCurve
 from calib.metrics.cumulative import ks_test
 from calib.words.recommendations import calibration_by, loss_change
 

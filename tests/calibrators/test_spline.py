@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
-from calib.calibrators.falls import largest_fall
+from calib.calibrators.inverse import largest_fall
 from calib.calibrators.spline import Spline
 from calib.calibrators.splinecalib import SplineCalib
 from calib.numerics.splines import NaturalSpline, dense

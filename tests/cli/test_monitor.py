@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import create_engine, text
 
-from calib.features.monitor.webhook import post, webhook
+from calib.features.monitor.acts import post, webhook
 from calib.store import Store, StoreError
 
 FIRST = ("--outcome", "y", "--score", "p", "--time", "predicted_at", "--horizon", "30d")

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from calib import metrics
-from calib.curves.cumulative import cumulative_curve
+from calib.curves.reliability import cumulative_curve
 from calib.data.cells import ScoreCells
 
 RNG = np.random.default_rng(22)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from calib.numerics.certified_error import (
+from calib.numerics.monitoring import (
     certified,
     certified_range,
     decimal_between,

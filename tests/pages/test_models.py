@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data.progress import no_progress
+from calib.data.base import no_progress
 from calib.ui.session import state, turns
 from calib.ui.session.choices import MAX_COMPARED, MODEL
 from calib.ui.session.links import decode

@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 
 from calib.crossfit.matrix import MatrixFits
-from calib.data.progress import no_progress
+from calib.data.base import no_progress
 from calib.ui.pages.slices import classes
 from calib.ui.session import results, state
 from calib.ui.session.choices import VIEW

@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked, check_kinds
 from calib.numerics.binning import equal_weights
-from calib.numerics.certified_error import (
+from calib.numerics.monitoring import (
     Certified,
     certified,
     decimal_between,
@@ -66,7 +66,7 @@ class CertifiedSide(Locked):
         Rows at the strictest threshold that is certified, or else at the first that was tested; 0
         if there are too few for a test.
     first_tests : tuple of FirstTest
-        The first test of each sequence, see `calib.numerics.certified_error.certified`.
+        The first test of each sequence, see `calib.numerics.monitoring.certified`.
     curve_threshold : ndarray of shape (g,)
         Lowest score that a threshold accepts (above), or highest score that it rejects (below), the
         strictest first.
@@ -74,7 +74,7 @@ class CertifiedSide(Locked):
         Rows that each of these thresholds decides, and errors among them.
     curve_bound : ndarray of shape (g,)
         Upper confidence bound of the error rate at each threshold, at the level of its test, see
-        `calib.numerics.certified_error.error_bound`.
+        `calib.numerics.monitoring.error_bound`.
     """
 
     side: Literal["above", "below"]

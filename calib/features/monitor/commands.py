@@ -35,7 +35,7 @@ def _day(text: str) -> date:
 
 
 def _webhook(text: str) -> str:
-    from calib.features.monitor.webhook import webhook
+    from calib.features.monitor.acts import webhook
 
     return webhook(text)
 
@@ -143,7 +143,7 @@ def monitor_check(
     """
     from calib.cli.reports import opened_store
     from calib.features.monitor.acts import check as check_monitor
-    from calib.features.monitor.webhook import chosen
+    from calib.features.monitor.acts import chosen
 
     if webhook is not None and webhook_file is not None:
         raise ValueError("--webhook and --webhook-file both name the address: give one of them.")

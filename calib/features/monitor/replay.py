@@ -14,8 +14,8 @@ from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.slicing import MISSING, slice_by
 from calib.data.views import BinaryView
-from calib.features.monitor.days import ALL_ROWS
 from calib.features.monitor.result import Monitored
+from calib.features.monitor.rows import ALL_ROWS
 from calib.features.monitor.rules import THREE_YEARS, monitored
 from calib.numerics.arrays import BoolArray, canonical_order
 from calib.numerics.binning import equal_weights

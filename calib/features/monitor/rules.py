@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib.features.monitor.days import Counts
 from calib.features.monitor.episodes import history
 from calib.features.monitor.result import Monitored
+from calib.features.monitor.rows import Counts
 from calib.features.monitor.tables import (
     evidence_table,
     period_table,

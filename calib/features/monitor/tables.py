@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.periods.cutting import cut_periods
-from calib.features.monitor.days import Counts
 from calib.features.monitor.episodes import History, log10
+from calib.features.monitor.rows import Counts
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_between
 from calib.numerics.cells import Cells

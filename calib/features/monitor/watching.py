@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from calib.data.base import Data
+from calib.features.monitor.acts import webhook
 from calib.features.monitor.result import Monitored
 from calib.features.monitor.rows import ROLES, read_days
-from calib.features.monitor.webhook import webhook
 from calib.loading import Columns, InputError
 from calib.store import StoreError
 from calib.store.monitors import MAX_NAME_LENGTH

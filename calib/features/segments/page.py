@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib.blocks.kinds import Action, Table, Tabs, Value, row
-from calib.data.base import Data
-from calib.data.progress import Progress
+from calib.data.base import Data, Progress
 from calib.data.slicing import crossed_name
 from calib.features.segments.choices import SEARCH
 from calib.features.segments.search import Segments, find_segments
@@ -21,8 +20,7 @@ from calib.ui.session import choices, results, state
 from calib.ui.session.choices import N_RANGES, method_label
 from calib.ui.session.memo import WithProgress
 from calib.ui.session.session import Session
-from calib.ui.session.turns import Cancel
-from calib.ui.session.workers import in_other_process
+from calib.ui.session.turns import Cancel, in_other_process
 
 READING = (
     "One half of the rows searches all columns and pairs of columns. The other half confirms, and "

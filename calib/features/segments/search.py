@@ -18,9 +18,8 @@ from calib.calibrators import calibrator
 from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
-from calib.data.base import Data, check_data
+from calib.data.base import Data, Progress, check_data, no_progress
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress, no_progress
 from calib.data.slicing import MAX_VALUES, crossed_name, slice_by
 from calib.data.views import BinaryView
 from calib.metrics.by_cluster import RANGE, widened_test

@@ -18,8 +18,7 @@ from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.analysis.decisions.curves import THRESHOLDS
 from calib.analysis.periods import Periods
 from calib.analysis.slices import Slicing
-from calib.curves.cumulative import CumulativeCurve
-from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.curves.reliability import CumulativeCurve, ReliabilityCurve, reliability_curve
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import score_histogram

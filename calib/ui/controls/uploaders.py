@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from calib.data.aggregate import Aggregate
-from calib.data.progress import Progress
+from calib.data.base import Progress
 from calib.loading import MAX_BYTES, Columns, FileFormat, InputError, Problem, Table
 from calib.loading.judged_rows import judged_tables
 from calib.loading.loader import joined
@@ -30,9 +30,8 @@ from calib.ui.session.memo import WithProgress
 from calib.ui.session.middleware import THIS_MACHINE
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
-from calib.ui.session.turns import FILES, Cancel
+from calib.ui.session.turns import FILES, MIN_ROW_BYTES, Cancel, prepare
 from calib.ui.session.upload import Upload
-from calib.ui.session.workers import MIN_ROW_BYTES, prepare
 from calib.ui.streamlit_private import remove_files
 
 Place = Literal["data", "test"]

@@ -14,8 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import BestModel, ModelComparison
-from calib.data.base import Data
-from calib.data.progress import Progress
+from calib.data.base import Data, Progress
 from calib.feature import FEATURES, resolve
 from calib.loading import InputError
 from calib.text import plain, quoted, sentence

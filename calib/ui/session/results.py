@@ -80,7 +80,7 @@ from calib.ui.session.choices import (
 from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
-from calib.ui.session.workers import in_other_process
+from calib.ui.session.turns import in_other_process
 from calib.uncertainty import Replicates, replicate_clusters
 from calib.uncertainty.replicates import replicate, resample_rows
 

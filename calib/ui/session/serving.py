@@ -19,8 +19,8 @@ from calib.data.file_options import LoadOptions
 from calib.loading import Columns, FileFormat, InputError, Table, for_test_file, guess, read
 from calib.loading.loader import mapping_of
 from calib.loading.logs import combined
+from calib.ui.session.turns import prepare
 from calib.ui.session.upload import Upload
-from calib.ui.session.workers import prepare
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"

@@ -19,9 +19,8 @@ from calib.analysis.recommendation import Recommendation
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import takes_epsilon
 from calib.crossfit.settings import Settings, Strategy
-from calib.data.base import Data
+from calib.data.base import Data, Progress, no_progress
 from calib.data.predictions import Predictions, rows_of
-from calib.data.progress import Progress, no_progress
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
@@ -43,8 +42,8 @@ from calib.ui.session.open_sessions import open_sessions, secrets_of
 from calib.ui.session.page_list import ROOMS
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import SESSION, Session, linked_data, one_score_settings
+from calib.ui.session.turns import in_other_process
 from calib.ui.session.upload import Upload
-from calib.ui.session.workers import in_other_process
 
 READING_COLUMNS = "Reading the columns"
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from calib.data.aggregate import Aggregate
-from calib.data.base import Data
-from calib.data.progress import Progress
+from calib.data.base import Data, Progress
 from calib.loading import (
     Choice,
     Columns,

@@ -8,8 +8,8 @@ import numpy as np
 
 from calib.analysis import LiveAnalysis
 from calib.crossfit.settings import Settings, default_settings
+from calib.data.base import no_progress
 from calib.data.predictions import Predictions
-from calib.data.progress import no_progress
 from calib.loading import read
 from calib.ui.session.choices import AXIS, METHODS, MODEL, N_BINS, STRATEGY, VIEW, Chosen
 from calib.ui.session.links import Link

@@ -13,11 +13,10 @@ from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.aggregating import aggregate
-from calib.data.base import Data
+from calib.data.base import Data, Progress
 from calib.data.predictions import Predictions
-from calib.data.progress import Progress
-from calib.ui.session import state, workers
-from calib.ui.session.workers import MIN_ROWS, Workers, in_other_process
+from calib.ui.session import state, turns
+from calib.ui.session.turns import MIN_ROWS, Workers, in_other_process
 from tests.rare import rare
 
 MANY = {"n_rows": MIN_ROWS}
@@ -28,7 +27,7 @@ def processes() -> Iterator[Workers]:
     """The processes of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         made = Workers()
-        patch.setattr(workers, "workers", lambda: made)
+        patch.setattr(turns, "workers", lambda: made)
         yield made
         made.close()
 
@@ -52,11 +51,11 @@ def test_a_process_does_one_piece_of_work_after_the_other(processes: Workers) ->
 
 def test_a_process_is_ready_before_many_rows_are_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Workers()
-    monkeypatch.setattr(workers, "workers", lambda: made)
-    workers.prepare(MIN_ROWS - 1)
+    monkeypatch.setattr(turns, "workers", lambda: made)
+    turns.prepare(MIN_ROWS - 1)
     assert not made._idle
     for _ in range(2):
-        workers.prepare(MIN_ROWS)
+        turns.prepare(MIN_ROWS)
     (ready,) = made._idle
     assert ready.is_alive
     made.close()
@@ -95,7 +94,7 @@ def test_the_session_analyses_many_rows_apart(monkeypatch: pytest.MonkeyPatch) -
 def test_an_error_comes_back_with_its_place() -> None:
     with pytest.raises(ValueError, match="invalid literal") as failed:
         in_other_process(int, "many", **MANY)
-    assert "workers.py" in failed.value.__notes__[0]
+    assert "turns.py" in failed.value.__notes__[0]
 
 
 class Abandoned(BaseException):
@@ -157,8 +156,8 @@ def classes(n: int = 200) -> Predictions:
 )
 def test_every_kind_of_analysis_can_be_sent(given: Data) -> None:
     made = analyze(given, {"methods": ("uncalibrated", "platt", "isotonic")})
-    data = workers._written(("done", made), [given])
-    kind, value = workers._Reader(data, [given]).load()
+    data = turns._written(("done", made), [given])
+    kind, value = turns._Reader(data, [given]).load()
     assert kind == "done"
     assert value.source is given
     assert value.table().equals(made.table())

@@ -21,7 +21,7 @@ from calib.crossfit.epsilon import (
     takes_epsilon,
 )
 from calib.curves.functions import CalibrationFunction
-from calib.data.progress import Progress
+from calib.data.base import Progress
 from calib.figures.functions import (
     Rows,
     adjustments_chart,
