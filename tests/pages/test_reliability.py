@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from calib.ui.session.session import Session
 from tests.pages.harness import (
     address,
     dropped,
+    go,
     markup,
     model_of,
     opened,
@@ -104,6 +106,24 @@ def test_only_the_chosen_tab_is_drawn():
         assert bool(app.get("plotly_chart")) == (tab != "panels")
         assert address(app).get("tab", "bins") == tab
         assert not [each for each in app.button if each.key == "reset_tab"]
+
+
+def test_the_bins_of_overview_open_their_tab_whichever_was_open_before():
+    app = start("Overview", m="platt", tab="panels")
+    (link,) = [one.proto for one in app.get("page_link") if "Bins" in one.proto.label]
+    opened_by = dict(parse_qsl(link.query_string))
+    assert opened_by["tab"] == "bins"
+    app.query_params.clear()
+    for name, value in opened_by.items():
+        app.query_params[name] = value
+    go(app, "Reliability")
+    assert session_of(app)[TAB] == "bins"
+    assert "tab" not in address(app)
+    # The navigation has no tab, and keeps the one that was open.
+    session_of(app).change(TAB, "cumulative")
+    go(app, "Overview")
+    app.query_params.clear()
+    assert session_of(go(app, "Reliability"))[TAB] == "cumulative"
 
 
 @pytest.mark.parametrize("page", ["Reliability", "Calibrators"])

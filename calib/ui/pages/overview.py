@@ -19,6 +19,7 @@ from calib.figures.summary import summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import results, state
+from calib.ui.session.choices import TAB
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.words import checks
@@ -124,7 +125,7 @@ def holds(session: Session, model: state.Model, parts: Parts) -> tuple[str, ...]
         analysis = model.analysis
         is_drawn = not undrawn(analysis.uncalibrated.reliability)
         bins = checks.of_bins(results.sensitivities(session, model) if is_drawn else ())
-        line(session, bins)
+        line(session, bins, **{TAB.link: "bins"})
         decisions = checks.of_decisions(*results.decisions_after(session, model))
         line(session, decisions)
         about = ranking_of(analysis, analysis.held_out.cells["uncalibrated"]).sentence
@@ -135,11 +136,12 @@ def holds(session: Session, model: state.Model, parts: Parts) -> tuple[str, ...]
     return checks.failing([bins, decisions])
 
 
-def line(session: Session, check: Check) -> None:
+def line(session: Session, check: Check, **address: str) -> None:
+    """One line; `address` is what its link has besides the choices of the session."""
     now, after = (MARKS.get(mark, f":small[{mark}]") for mark in (check.now, check.after))
     label = f"**{check.name}** {text.plain(check.words)} {now} {after}"
-    there = PAGES[check.page]
-    st.page_link(there, label=label, help=check.about or None, query_params=session.link())
+    there, link = PAGES[check.page], session.link() | address
+    st.page_link(there, label=label, help=check.about or None, query_params=link)
 
 
 def with_reason(model: state.Model, parts: Parts, check: Check) -> Check:

@@ -34,6 +34,7 @@ from calib.ui.session.choices import (
     N_BINS,
     SCORE_RANGE,
     SLICE_KIND,
+    TAB,
     TIME,
 )
 from calib.ui.session.environment import give_back, trim
@@ -104,11 +105,17 @@ def on_page_enter(session: Session, page: str) -> None:
     A widget of the same key on another page is a new one, but finds the old value in the state and
     is drawn with its default instead; without it, it is given the session's value.
     """
-    address = st.query_params.to_dict() if page == "Reports" else {}
-    session.team_reports.read(address, again=session.page == page)
+    address = st.query_params.to_dict()
+    session.team_reports.read(
+        address if page == "Reports" else {},
+        again=session.page == page,
+    )
     if session.page == page:
         return
     session.page = page
+    # A link to a tab opens it, whichever tab was open before.
+    if address.get(TAB.link) in TAB.values.options:
+        session.change(TAB, address[TAB.link])
     for key in list(st.session_state):
         if key != SESSION:
             del st.session_state[key]
