@@ -45,7 +45,6 @@ class PanelAxis:
     log_odds: bool = False
     names: Mapping[float, str] | None = None
     showticklabels: bool | None = None
-    side: Literal["left", "right"] | None = None
     showgrid: bool = False  # By default `calib.figures.panels` draws horizontal lines alone.
     fixedrange: bool | None = None
     matches: str | None = None

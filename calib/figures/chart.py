@@ -188,7 +188,6 @@ def draw(
     arrows: Sequence[Arrow] = (),
     notes: Sequence[Note] = (),
     selectable: bool = False,
-    names_at_ends: bool = False,
 ) -> Chart:
     """Draw layers on panels, the lowest first, with their legend below.
 
@@ -196,10 +195,9 @@ def draw(
     the panels. The alternative text is the title with `about`, sentences that say what it does not.
     `of` is what else stands in the name of a downloaded image, such as the name of the data. If
     `view` changes, a reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around
-    the panels. `selectable` says whether a click selects a point, and `names_at_ends` whether the
-    name of a line stands near its end.
+    the panels. `selectable` says whether a click selects a point.
     """
-    layers, names = labels.directly(layers, panels, at_ends=names_at_ends)
+    layers, names = labels.directly(layers, panels)
     heading = Heading(escaped(title), details)
     if title:
         top += HEADING + TITLE_LINE * (len(heading.lines) - 1)

@@ -27,7 +27,6 @@ N_STEPS = 64
 MAX_LINES = 4
 MIN_WIDTH, MIN_HEIGHT = 200, 100  # These are in pixels.
 N_POINTS = 120  # Points along a line.
-LAST_POINTS = 60  # Names near the end of a line stand beside its second half.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +64,10 @@ class Words:
         ]
 
 
-def directly(
-    layers: Sequence[Layer], panels: Panels, *, at_ends: bool = False
-) -> tuple[list[Layer], list[Note]]:
+def directly(layers: Sequence[Layer], panels: Panels) -> tuple[list[Layer], list[Note]]:
     """Name the lines and areas of the first panel beside them, and no longer in the legend.
 
     Entries without a line stay in the legend, and so do all in a small panel or with many methods.
-    With `at_ends`, a name stands beside the last part of its line.
     """
     axes = panels.axes[panels.names[0][0]], panels.axes[panels.names[0][1]]
     width, height = _length(axes[0], panels.width), _length(axes[1], panels.height)
@@ -89,8 +85,7 @@ def directly(
             others = np.concatenate([at for layer, at in traces if not _is_named(layer, entry)])
             colors = (entry.of.style.color,) if entry.of else ()
             is_name = entry.of is not None and entry.fill is None
-            candidates = lines[0][-LAST_POINTS if at_ends else 0 :]
-            points = candidates[_clear(candidates, others)]
+            points = lines[0][_clear(lines[0], others)]
             beside.append(Words((entry.label,), points, is_name, colors, pixels))
             labelled.append(entry)
     notes, leaders = placed(beside, np.concatenate([at for _, at in traces]))

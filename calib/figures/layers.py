@@ -186,7 +186,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Words at a point of the first panel, escaped for Plotly. <b> is their only tag."""
+    """Words at a point of a panel, escaped for Plotly. <b> is their only tag."""
 
     x: float
     y: float
@@ -194,6 +194,8 @@ class Note:
     xanchor: Literal["left", "right"]
     color: str | None = None
     up: float = 0.0  # Pixels above the point.
+    aside: float = 0.0  # Pixels to the right of it.
+    panel: int = 0
 
 
 @dataclass(frozen=True, slots=True)

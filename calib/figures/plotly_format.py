@@ -95,7 +95,7 @@ def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> lis
         *(_title(text, names) for names, text in panels.titles.items()),
         *(_shared(panels.shared_titles) if panels.shared_titles else ()),
         *map(_arrow, arrows),
-        *(_note(note, panels.axes["x"]) for note in notes),
+        *(_note(note, panels) for note in notes),
     ]
 
 
@@ -156,11 +156,14 @@ def _arrow(arrow: Arrow) -> Dictionary:
     }
 
 
-def _note(note: Note, across: PanelAxis) -> Dictionary:
+def _note(note: Note, panels: Panels) -> Dictionary:
+    names = panels.names[note.panel]
+    across = panels.axes[names[0]]
     # Plotly wants logarithms here, but values of points.
     x, text = math.log10(note.x) if across.type == "log" else note.x, note.text
     if note.color:
         # Mixed with the colour of the page's text, it can be read on light and on dark.
         text = f'<span style="color: {readable(note.color)}">{text}</span>'
     place = {"x": x, "y": note.y, "text": text, "xanchor": note.xanchor}
-    return place | {"yshift": note.up, "showarrow": False, "font": {"size": 12}}
+    place |= {"xref": names[0], "yref": names[1], "xshift": note.aside, "yshift": note.up}
+    return place | {"showarrow": False, "font": {"size": 12}}

@@ -71,7 +71,7 @@ def to_svg(chart: Chart) -> str:
     if titles := chart.panels.shared_titles:
         parts += _shared_titles(titles, plots)
     parts += [_arrow(arrow, plots[0]) for arrow in chart.arrows]
-    parts += [_note(note, plots[0]) for note in chart.notes]
+    parts += [_note(note, plots[note.panel]) for note in chart.notes]
     parts += _legend(chart)
     if chart.heading.title:
         bold, pale = ' font-weight="600"', f' fill-opacity="{PALE}"'
@@ -181,9 +181,7 @@ class Plot:
             if self.y_axis.showgrid:
                 yield f'<path class="grid" d="M{_px(self.left)} {_px(y)}H{_px(right)}"/>'
             if self.y_axis.showticklabels is not False:
-                at_right = self.y_axis.side == "right"
-                x, anchor = (right + 7, "start") if at_right else (self.left - 7, "end")
-                yield _text(words, x, y + 4, anchor, TEXT_SIZE, look=_weight(words))
+                yield _text(words, self.left - 7, y + 4, "end", TEXT_SIZE, look=_weight(words))
         if self.labels_x:
             yield _text(self.x_axis.title, self.left + self.width / 2, bottom + 39)
         yield _text(self.y_axis.title, self.title_x, self.top + self.height / 2, turned=True)
@@ -365,7 +363,7 @@ def _note(note: Note, plot: Plot) -> str:
     look = _weight(note.text)
     if note.color:
         look += f' fill="{readable(note.color)}"'
-    x, y = plot.x([note.x])[0], plot.y([note.y])[0] + 4 - note.up
+    x, y = plot.x([note.x])[0] + note.aside, plot.y([note.y])[0] + 4 - note.up
     return _text(note.text, x, y, anchor, TEXT_SIZE, look=look)
 
 

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.text import number, p_value, percent, percents, score_percents
+from calib.text import (
+    between_percents,
+    level,
+    number,
+    p_value,
+    percent,
+    percents,
+    score_percent,
+    score_percents,
+)
 from calib.words import titles
 from calib.words.measures import KS
 
+# One sentence below each of the four panels.
+PANELS_ABOUT = (
+    "Scores and outcomes are added up from the lowest score on: KS is the largest gap between the "
+    "two sums, and a calibrated model stays in the grey band in {} of samples.",
+    "The same sums, with the predicted one as a straight line.",
+    "The probability of each row: observed is the slope of a spline through the sums of (a).",
+    "The same by score: where observed is above predicted, the scores are too low.",
+)
+NEAR_THE_END = 0.98  # From this share of rows on, the largest gap is that of all rows.
 # A range of scores is named from its first row, unless it leaves out fewer rows at that end, and
 # the curve has not left the band there.
 MIN_LEFT_OUT = 0.1
@@ -71,3 +91,46 @@ def saving(method: MethodResult) -> str:
         f"At any threshold t, where a false alarm costs t and a miss 1 − t, no monotone calibrator "
         f"saves more than {most} per row."
     )
+
+
+def furthest(result: MethodResult) -> int:
+    """The position of the point whose distance from zero is the KS calibration error."""
+    return int(np.abs(result.cumulative.difference).argmax())
+
+
+def leaves_band(result: MethodResult) -> bool:
+    """Whether the largest gap is beyond what a calibrated model shows by chance."""
+    return result.ks.statistic > result.cumulative.null_half_width
+
+
+def panels_heading(result: MethodResult) -> str:
+    """The KS calibration error with its interval, and the p-value of its test."""
+    error = result.metrics["ks_error"]
+    at = level(result.cumulative.confidence_level)
+    bounds = "" if np.isnan(error.low) else f" ({at} CI {between_percents(error.low, error.high)})"
+    return (
+        f"{result.short_label}: {KS} {percent(error.value)}{bounds}, "
+        f"KS test {p_value(result.ks.p_value)}"
+    )
+
+
+def panel_titles(result: MethodResult) -> tuple[str, ...]:
+    """What each of the four panels of Gupta et al. shows."""
+    curve, at = result.cumulative, furthest(result)
+    score, error = score_percent(curve.score[at]), percent(result.ks.statistic)
+    is_beyond = leaves_band(result)
+    of_all = curve.fractile[at] >= NEAR_THE_END
+    wrong = "too low" if curve.difference[at] > 0.0 else "too high"
+    where = "On average" if of_all else f"Up to score {score}"
+    band = level(curve.confidence_level)
+    return (
+        f"(a) Largest gap: KS {error}, at score {score}",
+        f"(b) The gap {'leaves' if is_beyond else 'stays in'} the {band} band",
+        f"(c) {where}, scores are {wrong}" if is_beyond else "(c) No difference beyond chance",
+        "(d) Observed frequency by score",
+    )
+
+
+def panels_about(result: MethodResult) -> tuple[str, ...]:
+    """One sentence about each panel."""
+    return tuple(about.format(level(result.cumulative.confidence_level)) for about in PANELS_ABOUT)

@@ -3,8 +3,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
-from calib.words.cumulative import finding
+from calib.figures.cumulative import (
+    NAME_PIXELS,
+    cumulative_chart,
+    cumulative_difference_chart,
+)
+from calib.figures.theme import DOUBT, GREY, OUTCOME
+from calib.text import percent, score_percent
+from calib.words.cumulative import finding, furthest, panel_titles
+from calib.words.measures import unmarked
 
 # A row has panel, trace, x and y by section 4 of Gupta et al., Figure 1.
 PANELS = [
@@ -37,27 +44,76 @@ def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, na
     np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
     assert line.xaxis == "x"
     assert any(name in note.text for note in figure.layout.annotations[1:])
-    # A panel alone has the axis title that the panel on its left has among four.
     assert figure.layout.yaxis.title.text in ("Cumulative probability", "Probability")
-    assert figure.layout.yaxis.side == "left"
 
 
 @pytest.mark.parametrize("panel", range(4))
-def test_a_panel_alone_is_as_high_at_any_width_and_names_both_lines_beside_them(analysis, panel):
+def test_a_panel_alone_is_as_high_at_any_width_and_names_both_lines_at_their_ends(analysis, panel):
     chart = cumulative_chart(analysis, "uncalibrated", panels=(panel,))
     assert {chart.at_width(width).panels.height for width in (220, 300, 480)} == {290}
-    assert len(chart.notes) == 2
     assert not chart.legend
+    names = {unmarked(note.text): note for note in chart.notes}
+    right = chart.panels.axes["x"].range[1]
+    lines = {layer.label: layer for layer in chart.layers if layer.key == f"panel {panel}"}
+    for name, line in lines.items():
+        assert (names[name].x, names[name].y) == (right, pytest.approx(line.y[-1]))
+        assert names[name].aside > 0
+    apart = abs(lines["Observed"].y[-1] - lines["Predicted"].y[-1])
+    low, high = chart.panels.axes["y"].range
+    moved = abs(names["Observed"].up - names["Predicted"].up)
+    assert moved + apart / (high - low) * chart.panels.height >= NAME_PIXELS - 1e-4
 
 
-def test_observed_has_the_colour_of_the_method_and_another_dash(analysis):
+def test_every_panel_names_its_lines_at_their_ends(analysis):
+    notes = cumulative_chart(analysis).notes
+    named = [(note.panel, note.text) for note in notes if note.text in ("Predicted", "Observed")]
+    assert sorted(named) == [(p, name) for p in range(4) for name in ("Observed", "Predicted")]
+
+
+@pytest.mark.parametrize("key", ["uncalibrated", "platt"])
+def test_the_gap_is_the_ks_error_and_both_tested_panels_have_the_band(analysis, key):
+    chart, result = cumulative_chart(analysis, key), analysis.methods[key]
+    gaps = [layer for layer in chart.layers if layer.key.startswith("gap ")]
+    bands = [layer for layer in chart.layers if layer.key.startswith("band ")]
+    assert [gap.panel for gap in gaps] == [band.panel for band in bands] == [0, 1]
+    half = result.cumulative.null_half_width
+    for gap, band in zip(gaps, bands, strict=True):
+        assert abs(gap.y[1] - gap.y[0]) == pytest.approx(result.ks.statistic, abs=1e-12)
+        n = len(band.x) // 2
+        np.testing.assert_allclose(band.y[n:][::-1] - band.y[:n], 2 * half)
+    # The same score is marked where the sums do not stand.
+    at = int(np.abs(result.cumulative.difference).argmax())
+    by_share, by_score = [layer.x[0] for layer in chart.layers if layer.key.startswith("place ")]
+    assert by_share == result.cumulative.fractile[at]
+    assert by_score == result.cumulative.score[at]
+    is_beyond = result.ks.statistic > half
+    assert {gap.line.color for gap in gaps} == {DOUBT if is_beyond else GREY}
+
+
+def test_the_titles_of_panels_say_how_large_ks_is_and_where(analysis):
+    result = analysis.uncalibrated
+    score = float(result.cumulative.score[furthest(result)])
+    assert f"KS {percent(result.ks.statistic)}" in panel_titles(result)[0]
+    assert f"score {score_percent(score)}" in panel_titles(result)[0]
+    within = dataclasses.replace(result.cumulative, null_half_width=1.0)
+    beyond = dataclasses.replace(result.cumulative, null_half_width=0.0)
+    titles = [
+        panel_titles(dataclasses.replace(result, cumulative=curve)) for curve in (within, beyond)
+    ]
+    assert len(set(zip(*titles, strict=True))) == 4
+    assert [a != b for a, b in zip(*titles, strict=True)] == [False, True, True, False]
+
+
+def test_observed_has_the_colour_of_outcomes_and_predicted_that_of_the_method(analysis):
     figure = cumulative_chart(analysis, "platt", panels=(0,)).figure
-    predicted, observed = figure.data
-    assert len({line.line.dash for line in figure.data}) == 2
+    predicted, observed = (
+        next(figure.select_traces({"name": name})) for name in ("Predicted", "Observed")
+    )
+    assert predicted.line.dash != observed.line.dash
     (curve,) = cumulative_difference_chart(analysis, ("platt",)).figure.select_traces(
         {"uid": "difference platt"}
     )
-    assert observed.line.color == curve.line.color != predicted.line.color
+    assert predicted.line.color == curve.line.color != observed.line.color == OUTCOME
     assert figure.layout.xaxis.tickformat == figure.layout.yaxis.tickformat == "~%"
 
 

@@ -18,7 +18,6 @@ from calib.analysis.decisions import Costs, decide
 from calib.analysis.judge import judge_rows
 from calib.analysis.summary import Parts
 from calib.calibrators import CALIBRATORS
-from calib.figures.cumulative import panels_title
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
 from calib.loading.judged_rows import judged_example
@@ -27,6 +26,7 @@ from calib.text import number, percent
 from calib.ui.session import identity
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
 from calib.ui.session.session import SESSION
+from calib.words.cumulative import panels_heading
 from calib.words.overview import counts, headline
 from calib.words.verdicts import HEADINGS
 from tests.pages.harness import (
@@ -103,7 +103,7 @@ def cumulative(shown: Shown) -> None:
 
 def panels(shown: Shown) -> None:
     assert len(drawings(shown.app)) == 4 * len(shown.analysis.methods)
-    titles = [panels_title(result) for result in shown.analysis.methods.values()]
+    titles = [panels_heading(result) for result in shown.analysis.methods.values()]
     assert headings(shown.app)[2:] == titles
 
 

@@ -8,19 +8,14 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.blocks import methods
-from calib.figures.cumulative import (
-    PANELS,
-    cumulative_chart,
-    cumulative_difference_chart,
-    panels_title,
-)
+from calib.figures.cumulative import cumulative_chart, cumulative_difference_chart
 from calib.text import plain
 from calib.ui.controls import widgets
 from calib.ui.layout import blocks, charts, frame, words
 from calib.ui.session import choices
 from calib.ui.session.session import Session
 from calib.words import cumulative as wording
-from calib.words.measures import details
+from calib.words.measures import details, on_average
 
 CUMULATIVE = """
 - Rows are sorted by score, and **observed minus predicted** is added up. Where the curve **falls**,
@@ -30,10 +25,11 @@ CUMULATIVE = """
 - If the first method shown were calibrated, its curve would stay in the **grey band** with the
   chosen confidence.
 """
-PANELS_READING = (
-    "Observed in (c) and (d): the slope of a spline through the cumulative outcomes. "
-    "[Gupta et al. 2021](https://arxiv.org/abs/2006.12800), Figure 1."
+KS_MEANS = (
+    "The **KS calibration error** is the largest gap between predicted and observed positives, "
+    "added up from the lowest score."
 )
+PANELS_READING = "[Gupta et al. 2021](https://arxiv.org/abs/2006.12800), Figure 1."
 
 # Pixels of a panel: one, two or four are beside each other.
 PANEL_WIDTHS = (220, 300, 356, 480)
@@ -71,10 +67,17 @@ def sentences(analysis: Analysis, shown: Sequence[str]) -> list[str]:
 
 
 def panels(analysis: Analysis, shown: Sequence[str]) -> None:
+    floor = on_average(analysis.methods[shown[0]].metrics["ks_error"])
+    st.markdown(f"{KS_MEANS} {floor}")
     for key in shown:
-        st.markdown(f"### {plain(panels_title(analysis.methods[key]))}")
+        result = analysis.methods[key]
+        st.markdown(f"### {plain(wording.panels_heading(result))}")
         with st.container(key=f"panels_{key}"):
-            for panel in range(len(PANELS)):
+            for panel, about in enumerate(wording.panels_about(result)):
                 drawn = charts.kept(cumulative_chart, analysis, key, panels=(panel,))
-                charts.chart(drawn, f"chart_cumulative_{panel}_{key}", widths=PANEL_WIDTHS)
+                with st.container(key=f"panel_{panel}_{key}"):
+                    charts.chart(drawn, f"chart_cumulative_{panel}_{key}", widths=PANEL_WIDTHS)
+                    # The panels of the other methods show the same.
+                    if key == shown[0]:
+                        st.caption(about)
     st.caption(f"{details(analysis, 'no bins')}. {PANELS_READING}")
