@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from datetime import date
 from types import SimpleNamespace
 
 import pytest
@@ -33,7 +34,10 @@ def test_slices_and_periods_fail_before_and_hold_after(held):
     of_time = held is MONTHS
     line = of_parts(Parts((held,), (right(held),)), of_time=of_time)
     assert (line.now, line.after) == (FAILS, HOLDS)
-    assert f"{held.wrong} of {held.tested} {held.unit}s off → 0" == line.words
+    counted = f"{held.wrong} of {held.tested}"
+    of = f"{counted} months" if of_time else f"plan: {counted}"
+    assert f"{of} off → 0" == line.words
+    assert line.column == ("" if of_time else "plan")
     line = of_parts(Parts((held,), (held,)), of_time=of_time)
     assert failing([line]) == (line.name,)
     # Nothing is recommended, or nothing was tested.
@@ -42,6 +46,32 @@ def test_slices_and_periods_fail_before_and_hold_after(held):
     for parts in (Parts(), Parts((few,), (few,))):
         line = of_parts(parts, of_time=of_time)
         assert (line.now, line.after) == (OPEN, OPEN)
+
+
+DEVICES = Held("device", "slice", 3, 3)
+
+
+def test_a_line_has_the_counts_of_one_column_and_names_it():
+    before = (DEVICES, SLICES)
+    for after, column in (
+        # The column that fails afterwards, then the one that fails most.
+        ((right(DEVICES), SLICES), "plan"),
+        ((right(DEVICES), right(SLICES)), "device"),
+        ((DEVICES, SLICES), "device"),
+    ):
+        line = of_parts(Parts(before, after), of_time=False)
+        now, then = (held[0 if column == "device" else 1] for held in (before, after))
+        assert line.column == column
+        assert line.words == f"{column}: {now.wrong} of {now.tested} off → {then.wrong}"
+        assert line.after == (FAILS if then.wrong else HOLDS)
+
+
+def test_the_column_of_the_plan_is_named_rather_than_those_that_contain_its_slice():
+    since = SimpleNamespace(since=date(2026, 5, 1), plan=SimpleNamespace(column="plan"))
+    parts = Parts((DEVICES, SLICES), (right(DEVICES), right(SLICES)), since)
+    assert of_parts(parts, of_time=False).column == "plan"
+    parts = replace(parts, after=(DEVICES, right(SLICES)))
+    assert of_parts(parts, of_time=False).column == "device"
 
 
 def test_columns_that_were_not_tested_are_not_said_to_hold():

@@ -267,6 +267,11 @@ class Held:
         wrong = int(table.significant(SIGNIFICANCE).sum())
         return cls(column, unit, wrong, int((~table.few).sum()))
 
+    @property
+    def share(self) -> float:
+        """The share of what is tested that is wrong."""
+        return self.wrong / self.tested if self.tested else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:

@@ -40,6 +40,8 @@ class Check:
         Before and after what is recommended: a mark, or a value.
     about : str
         A sentence with the details, or "".
+    column : str
+        The column whose slices are counted, which the page then shows, or "".
     """
 
     name: str
@@ -48,36 +50,51 @@ class Check:
     now: str
     after: str
     about: str = ""
+    column: str = ""
 
 
 def of_parts(parts: Parts, *, of_time: bool) -> Check:
-    """In how many slices, or periods, the scores are miscalibrated, before and after."""
+    """In how many slices of the worst column, or periods, the scores are miscalibrated.
+
+    The counts are those that the page Slices shows of the same column.
+    """
     name = "Time" if of_time else "Slices"
     chosen = [i for i, held in enumerate(parts.before) if (held.unit != "slice") == of_time]
-    before = [parts.before[i] for i in chosen]
-    tested = sum(held.tested for held in before)
     if not chosen:
         none = "no dates in these data" if of_time else "no columns of slices"
         return Check(name, "Slices", none, OPEN, OPEN)
-    if not tested:
+    worst = max(chosen, key=lambda i: _order(parts, i))
+    held, then = parts.before[worst], parts.after[worst] if parts.after else None
+    if not held.tested:
         return Check(name, "Slices", "too few rows to test", OPEN, OPEN)
-    after = [parts.after[i] for i in chosen] if parts.after else []
-    wrong, unit = sum(held.wrong for held in before), before[0].unit
-    units = f"{unit}s" if tested > 1 else unit
-    words = f"{wrong:,} of {tested:,} {units} off" if wrong else f"none of {tested:,} {units} off"
-    if after and wrong:
-        words += f" → {sum(held.wrong for held in after):,}"
-    now, then = FAILS if wrong else HOLDS, OPEN
-    if after:
-        then = FAILS if any(held.wrong for held in after) else HOLDS
+    column = text.shortened(held.column)
+    units = f"{held.unit}s" if of_time and held.tested > 1 else held.unit if of_time else ""
+    counted = f"{held.tested:,} {units}".rstrip()
+    words = f"{held.wrong:,} of {counted} off" if held.wrong else f"none of {counted} off"
+    words = words if of_time else f"{column}: {words}"
+    if then is not None and (held.wrong or then.wrong):
+        words += f" → {then.wrong:,}"
+    now, after = FAILS if held.wrong else HOLDS, OPEN
+    if then is not None:
+        after = FAILS if then.wrong else HOLDS
     if parts.unchecked and not of_time:
         # Columns that were not tested may fail.
-        now, then = (OPEN if mark == HOLDS else mark for mark in (now, then))
+        now, after = (OPEN if mark == HOLDS else mark for mark in (now, after))
     about = f"{name}: {_by_column(parts, chosen)}."
     if of_time and parts.plan is not None:
         since = text.day_words(parts.plan.since)
-        return Check(name, "Slices", f"changed on {since}", FAILS, then, about)
-    return Check(name, "Slices", words, now, then, about)
+        return Check(name, "Slices", f"changed on {since}", FAILS, after, about)
+    return Check(name, "Slices", words, now, after, about, "" if of_time else held.column)
+
+
+def _order(parts: Parts, i: int) -> tuple[float, bool, float, int]:
+    """A column is worse if more of its slices fail afterwards, and then if more fail now.
+
+    Among those that hold afterwards, the column of the plan is the cause of what the others show.
+    """
+    held, after = parts.before[i], parts.after[i].share if parts.after else 0.0
+    is_cause = parts.plan is not None and held.column == parts.plan.plan.column
+    return after, is_cause, held.share, held.tested
 
 
 def _by_column(parts: Parts, chosen: Sequence[int]) -> str:

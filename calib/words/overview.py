@@ -18,6 +18,7 @@ from calib.words.recommendations import calibration_by, loss_change
 PERIODS = {name: name for name in ("slice", "day", "week", "month", "quarter", "year")}
 ROUND_NUMBERS = (100, 1_000, 10_000, 100_000)
 MIN_SHOWN = 2.0  # A smaller difference is told of more rows.
+MAX_NAMED = 2  # More columns would make the sentence long.
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
@@ -89,31 +90,27 @@ def _both_sides(analysis: Analysis) -> str:
     return f"Low {analysis.words.scores.lower()} are too {first}, high ones too {second}."
 
 
-def wrong_parts(held: Sequence[Held]) -> str:
-    """How many slices and periods are miscalibrated.
+def wrong_parts(held: Sequence[Held], still: str = "") -> str:
+    """How many slices and periods are miscalibrated, by the columns of which most are.
 
     >>> wrong_parts([Held("plan", "slice", 1, 3), Held("day", "month", 2, 12)])
     '1 of 3 slices by plan and 2 of 12 months are miscalibrated'
+    >>> wrong_parts([Held(name, "slice", 1, 4) for name in ("a", "b", "c", "d")], "still ")
+    '1 of 4 slices by a, 1 of 4 by b and slices of 2 more columns are still miscalibrated'
     """
-    counts = []
-    for one in held:
-        unit = PERIODS.get(one.unit, "period")
+    counts, unit = list[str](), ""
+    worst = sorted(held, key=lambda one: -one.share)[:MAX_NAMED]
+    for one in (one for one in held if one in worst):
+        of = text.plural(one.tested, PERIODS.get(one.unit, "period"))
+        # The unit is said once.
+        of = f"{one.tested:,}" if one.unit == unit == "slice" else of
         by = f" by {text.shortened(one.column)}" if one.unit == "slice" else ""
-        counts.append(f"{one.wrong:,} of {text.plural(one.tested, unit)}{by}")
+        counts.append(f"{one.wrong:,} of {of}{by}")
+        unit = one.unit
+    if more := len(held) - len(worst):
+        counts.append(f"slices of {text.plural(more, 'more column')}")
     are = "is" if [one.wrong for one in held] == [1] else "are"
-    return f"{text.joined(counts)} {are} miscalibrated"
-
-
-def _still_wrong(parts: Parts) -> str:
-    """How many slices and periods what is recommended leaves miscalibrated."""
-    units = dict.fromkeys(held.unit for held in parts.failing)
-    counted = []
-    for unit in units:
-        of_unit = [held for held in parts.after if held.unit == unit]
-        wrong, tested = (sum(n) for n in zip(*((h.wrong, h.tested) for h in of_unit), strict=True))
-        counted.append(f"{wrong:,} of {text.plural(tested, PERIODS.get(unit, 'period'))}")
-    one = len(units) == 1 and counted[0].startswith("1 of ")
-    return f"{text.joined(counted)} {'is' if one else 'are'} still miscalibrated"
+    return f"{text.joined(counts)} {are} {still}miscalibrated"
 
 
 def names_of_averages(analysis: Analysis) -> tuple[str, str]:
@@ -135,7 +132,7 @@ def correction(analysis: Analysis, parts: Parts) -> str:
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         if parts.failing:
-            return f"After {name}, {_still_wrong(parts)}."
+            return f"After {name}, {wrong_parts(parts.failing, 'still ')}."
         return _corrected(name, parts)
     return f"After {name}: {after.summary}."
 
@@ -157,7 +154,7 @@ def _correction_of_plan(parts: Parts, plan: PlanChoice) -> str:
     if plan.after.rejected:
         return f"After {name}: {plan.after.summary}."
     if parts.failing:
-        return f"After {name}, {_still_wrong(parts)}."
+        return f"After {name}, {wrong_parts(parts.failing, 'still ')}."
     return _corrected(name, parts)
 
 

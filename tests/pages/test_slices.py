@@ -93,6 +93,25 @@ def test_all_rows_have_the_numbers_of_the_analysis(texts):
     assert set(app.selectbox(key="apart").options) == set(names)
 
 
+@pytest.mark.parametrize("example", ["churn", "naive_bayes"])
+def test_overview_names_a_column_and_its_page_has_the_same_counts(example):
+    app = start("Overview", ex=example, m="logistic")
+    links = [one.proto for one in app.get("page_link")]
+    line = next(one for one in links if one.label.startswith("**Slices"))
+    words = line.label.replace("\\", "")
+    column, *counts = re.search(r"\*\* (\w+): (\d+) of (\d+) off → (\d+)", words).groups()
+    off, tested, left = map(int, counts)
+    # The session outlives its address, so the page takes the column from that of the line.
+    assert f"slice={column}" in line.query_string
+    app.query_params["slice"] = column
+    go(app, "Slices")
+    assert app.selectbox(key="slice_by").value == column
+    shown = {name: row for name, row in rows_of(app).items() if name != "All rows"}
+    assert len(shown) == tested
+    for when, n in (("now", off), ("after", left)):
+        assert sum(f'<div class="{when} error">' in row for row in shown.values()) == n
+
+
 def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_gap(texts):
     rng = np.random.default_rng(8)
     z = rng.normal(0, 1.5, 3000)

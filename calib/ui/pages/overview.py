@@ -19,7 +19,7 @@ from calib.figures.summary import summary_chart
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, notes, tables
 from calib.ui.session import results, state
-from calib.ui.session.choices import TAB
+from calib.ui.session.choices import SLICE_BY, TAB
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.words import checks
@@ -140,7 +140,9 @@ def line(session: Session, check: Check, **address: str) -> None:
     """One line; `address` is what its link has besides the choices of the session."""
     now, after = (MARKS.get(mark, f":small[{mark}]") for mark in (check.now, check.after))
     label = f"**{check.name}** {text.plain(check.words)} {now} {after}"
-    there, link = PAGES[check.page], session.link() | address
+    there, column = PAGES[check.page], check.column
+    link = session.link_with(SLICE_BY, column) if column else session.link()
+    link |= address
     st.page_link(there, label=label, help=check.about or None, query_params=link)
 
 

@@ -106,6 +106,12 @@ class Session:
             return encode(Link(self.chosen, example, self.awaited, self.start))
         return encode(Link(self.chosen, source=self.linked_upload(self.upload), start=self.start))
 
+    def link_with(self, choice: Choice[T], value: T) -> dict[str, str]:
+        """The address of this session with another value of a choice."""
+        changed = replace(self, explicit=set(self.explicit))
+        changed.change(choice, value)
+        return changed.link()
+
     @property
     def own_data(self) -> LinkedData:
         """The upload or the source that is shown; empty for an example."""

@@ -33,6 +33,7 @@ from calib.ui.session.choices import (
     MODEL,
     N_BINS,
     SCORE_RANGE,
+    SLICE_BY,
     SLICE_KIND,
     TAB,
     TIME,
@@ -112,6 +113,10 @@ def on_page_enter(session: Session, page: str) -> None:
     )
     if session.page == page:
         return
+    # A line of Overview leads to the slices of the column that it names.
+    column = st.query_params.get(SLICE_BY.link, "") if page == "Slices" else ""
+    if column and column != session[SLICE_BY]:
+        session.change(SLICE_BY, column)
     session.page = page
     # A link to a tab opens it, whichever tab was open before.
     if address.get(TAB.link) in TAB.values.options:
