@@ -134,6 +134,15 @@ def adjusted(
     return dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
 
 
+def strongest(tests: Mapping[str, TestResult]) -> tuple[str, float]:
+    """The key and the Holm-adjusted p-value of the test with the smallest one.
+
+    Of tests with equal p-values it is the first; without any p-value it is ("", NaN).
+    """
+    p_values = {key: p for key, p in adjusted(tests).items() if not math.isnan(p)}
+    return min(p_values.items(), key=lambda one: one[1], default=("", math.nan))
+
+
 def calibration_tests(cells: ScoreCells, line: LogisticFit | None = None) -> dict[str, TestResult]:
     """The five tests of calibration on which a verdict is based, for independent rows."""
     # The simulated tests draw from one seed, so they can share one simulation.

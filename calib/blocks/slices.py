@@ -219,6 +219,7 @@ class SlicedScores:
     tests: Mapping[str, SliceTests]
     of_all: Mapping[str, tuple[SliceGaps, SliceTests]]
     curves: Mapping[tuple[str, int | None], ReliabilityCurve]
+    ks_errors: Mapping[tuple[str, int | None], Estimate]
     over_time: Mapping[tuple[str, int | None], SliceOverTime]
 
     def rows(self, actions: Mapping[int | None, str]) -> tuple[SliceRow, ...]:
@@ -266,8 +267,9 @@ class SlicedScores:
             Estimate(float(gaps.gap[i]), float(gaps.low[i]), float(gaps.high[i])),
             float(gaps.observed[i]),
             float(gaps.mean_score[i]),
-            float(tests.ks[i]),
+            self.ks_errors[key, number],
             float(tests.p_adjusted[i]),
+            tests.test[i],
             self.curves.get((key, number)),
             None if times is None else times.mean_score,
         )
@@ -284,7 +286,7 @@ class SlicedScores:
 
 
 def _are_equal(one: Scores, other: Scores) -> bool:
-    return (one.gap.value, one.ks_error) == (other.gap.value, other.ks_error)
+    return (one.gap.value, one.ks.value) == (other.gap.value, other.ks.value)
 
 
 def _copied(name: str, label: str, gaps: SliceGaps, tests: SliceTests, i: int) -> list[str]:

@@ -7,7 +7,7 @@ right size on a phone and on a wide screen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -19,10 +19,13 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate
 from calib.text import count, p_value, percent, points, printed_change
 from calib.words.measures import KS
+from calib.words.verdicts import SHORT_TEST_NAMES
 
 SIDE, MARGIN = 104, 3  # Pixels of a small diagram, and around it.
 BEFORE_Y, AFTER_Y = 34, 84
 BARS_HEIGHT, BAR_HEIGHT = 104, 60  # Pixels for two bars, and for one.
+WORDS_TOP, WORDS_BOTTOM = 25, 8  # Pixels above a bar, between which its words stand.
+KS_HEIGHT, KS_Y = 14, 7
 STRIP_HEIGHT = 104
 # Words beside the ends of the axis are turned to its middle.
 NEAR_LEFT, NEAR_RIGHT = 0.3, 0.7
@@ -38,15 +41,17 @@ NOT_TESTED = "too few rows to test"
 class Scores:
     """What a slice shows of its scores, before or after calibration.
 
-    `p_adjusted` is NaN if the slice is not tested, and `predicted` has the mean score by period. A
-    calibrator of a matrix can change the outcome of a row, such as whether its top label is right.
+    `p_adjusted` is the smallest p-value of several tests, and `test` the key of its test. It is NaN
+    if the slice is not tested. `predicted` has the mean score by period. A calibrator of a matrix
+    can change the outcome of a row, such as whether its top label is right.
     """
 
     gap: Estimate
     observed: float
     mean_score: float
-    ks_error: float
+    ks: Estimate
     p_adjusted: float
+    test: str = ""
     curve: ReliabilityCurve | None = None
     predicted: FloatArray | None = None
 
@@ -112,26 +117,33 @@ def slice_rows(rows: Sequence[SliceRow], frame: RowsFrame) -> str:
     """The rows as HTML, with heads, scales and a legend."""
     scale = _Square.of([s.curve for row in rows for s in _both(row) if s.curve is not None])
     across = _Across.of([s.gap for row in rows for s in _both(row)])
+    errors = _Across.of([s.ks for row in rows for s in _both(row)])
     upward = _highest_rate(rows)
-    time = frame.time
-    heads = [
-        frame.first,
-        f"Reliability, {scale.words}" if scale else "",
-        f"Observed − predicted, points ({frame.level} CI)",
-        f"{KS}, p (Holm)",
-        *([f"{time.about}"] if time else []),
-    ]
+    time, heads = frame.time, _heads(frame, scale)
     head = "".join(f"<span role=columnheader>{escape(words)}</span>" for words in heads)
     primary = next((row.name for row in rows if row.action), None)
-    body = "".join(_row(row, frame, scale, across, upward, row.name == primary) for row in rows)
+    body = "".join(
+        _row(row, frame, scale, across, errors, upward, row.name == primary) for row in rows
+    )
     timed = " timed" if time else ""
     return (
         f'<div class="slice-rows{timed}" role=table aria-label="{escape(frame.first)}">'
         f"<div class=head role=row>{head}</div>{body}"
-        f"<div class=foot><span></span><span></span>{across.labels()}<span></span>"
+        f"<div class=foot><span></span><span></span>{across.labels(points)}"
+        f"{errors.labels(percent)}"
         f"{_time_labels(time) if time else ''}</div></div>"
         f"<p class=slice-legend>{''.join(_legend(rows, frame))}</p>"
     )
+
+
+def _heads(frame: RowsFrame, scale: _Square | None) -> list[str]:
+    return [
+        frame.first,
+        f"Reliability, {scale.words}" if scale else "",
+        f"Observed − predicted, points ({frame.level} CI)",
+        f"{KS} ({frame.level} CI), verdict",
+        *([frame.time.about] if frame.time else []),
+    ]
 
 
 def _both(row: SliceRow) -> tuple[Scores, ...]:
@@ -143,12 +155,16 @@ def _row(
     frame: RowsFrame,
     scale: _Square | None,
     across: _Across,
+    errors: _Across,
     upward: float,
     is_primary: bool,
 ) -> str:
     look = " total" if row.is_total else ""
+    # Narrow screens have no room for the line of the heads.
+    heads = [f' data-head="{escape(words)}"' for words in _heads(frame, scale)]
     label = f'<button type=button name=row value="{escape(row.action)}"'
     label += f' class="{"primary" if is_primary else "plain"}">{escape(frame.action)}</button>'
+    button = label if row.action else ""
     cells = [
         f"<div role=rowheader class=name>{_name(row)}"
         f"<small>{row.rows:,} rows, {row.positives:,} {escape(frame.positive)}</small>"
@@ -156,11 +172,12 @@ def _row(
         f"<span><b>{percent(row.before.mean_score)}</b> predicted</span>"
         f"{_predicted_after(row)}</div>",
         f"<div role=cell class=diagram>{scale.drawn(row) if scale else ''}</div>",
-        f"<div role=cell class=differences>{across.drawn(row)}</div>",
-        f"<div role=cell class=tests>{_tested(row)}{label if row.action else ''}</div>",
+        f"<div role=cell class=differences{heads[2]}>{across.drawn(row)}</div>",
+        f"<div role=cell class=tests{heads[3]}>{_tested(row, errors)}{button}</div>",
     ]
     if frame.time is not None:
-        cells.append(f"<div role=cell class=strip>{_strip(row, frame.time, upward)}</div>")
+        strip = _strip(row, frame.time, upward)
+        cells.append(f"<div role=cell class=strip{heads[4]}>{strip}</div>")
     return f'<div class="row{look}" role=row>{"".join(cells)}</div>'
 
 
@@ -181,21 +198,29 @@ def _predicted_after(row: SliceRow) -> str:
     return f"<span class=after><b>{observed}</b> observed after</span>{said}"
 
 
-def _tested(row: SliceRow) -> str:
-    """The KS calibration error and the p-value, before and after."""
+def _tested(row: SliceRow, errors: _Across) -> str:
+    """The KS calibration error with its interval, and what the tests find, before and after."""
     lines = ""
     for scores, when in zip(_both(row), ("now", "after"), strict=False):
-        if math.isnan(scores.p_adjusted):
-            said = NOT_TESTED
-        else:
-            said = p_value(scores.p_adjusted)
-            said += ", error found" if scores.wrong else ", no error found"
-        ks = percent(scores.ks_error)
+        look, ks = f"{when}{' error' if scores.wrong else ''}", scores.ks
+        bounds = f"{percent(ks.low)} to {percent(ks.high)}" if math.isfinite(ks.low) else ""
+        mark = "".join([errors.zero(0, KS_HEIGHT), *errors.mark(ks, KS_Y, look)])
         lines += (
-            f'<div class="{when}{" error" if scores.wrong else ""}"><span><b>{ks}</b> {when}</span>'
-            f"<small>{escape(said)}</small></div>"
+            f'<div class="{look}"><span><b>{percent(ks.value)}</b> {when}<i>{bounds}</i></span>'
+            f'<svg width="100%" height="{KS_HEIGHT}" aria-hidden=true>{mark}</svg>'
+            f"<small>{escape(_verdict(scores))}</small></div>"
         )
     return lines
+
+
+def _verdict(scores: Scores) -> str:
+    """What the tests find, with the smallest p-value and the name of its test."""
+    if math.isnan(scores.p_adjusted):
+        return NOT_TESTED
+    p = p_value(scores.p_adjusted)
+    if scores.wrong:
+        return f"error found: {p} ({SHORT_TEST_NAMES[scores.test]})"
+    return f"no error found: {p}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +289,7 @@ class _Square:
 
 @dataclass(frozen=True, slots=True)
 class _Across:
-    """The axis of observed minus predicted, which is the same for all rows."""
+    """An axis across, of differences or of errors, which is the same for all rows."""
 
     low: float
     high: float
@@ -285,13 +310,25 @@ class _Across:
     def share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)
 
+    def zero(self, top: int, bottom: int) -> str:
+        at = f"{100.0 * self.share(0.0):.2f}%"
+        return f'<line class=zero x1="{at}" x2="{at}" y1="{top}" y2="{bottom}"/>'
+
+    def mark(self, value: Estimate, y: int, look: str) -> Iterator[str]:
+        """A dot on its interval."""
+        if math.isfinite(value.low):
+            low, high = (100 * self.share(end) for end in (value.low, value.high))
+            yield f'<line class="bar {look}" x1="{low:.2f}%" x2="{high:.2f}%" y1="{y}" y2="{y}"/>'
+        yield f'<circle class="{look}" cx="{100 * self.share(value.value):.2f}%" cy="{y}" r="5"/>'
+
     def drawn(self, row: SliceRow) -> str:
-        zero = 100.0 * self.share(0.0)
-        parts = [f'<line class=zero x1="{zero:.2f}%" x2="{zero:.2f}%" y1="0" y2="100%"/>']
-        places = ((BEFORE_Y, "now"), (AFTER_Y, "after"))
-        for scores, (y, when) in zip(_both(row), places, strict=False):
-            parts += self._bar(scores, y, when)
-        height = BAR_HEIGHT if row.after is None else BARS_HEIGHT
+        both, places = _both(row), ((BEFORE_Y, "now"), (AFTER_Y, "after"))
+        height = BARS_HEIGHT if len(both) > 1 else BAR_HEIGHT
+        # A line through the words above a bar would turn a minus into a plus.
+        ends = [*(y - WORDS_TOP for y, _ in places[1 : len(both)]), height]
+        parts = list[str]()
+        for scores, (y, when), end in zip(both, places, ends, strict=False):
+            parts += [self.zero(y - WORDS_BOTTOM, end), *self._bar(scores, y, when)]
         return (
             f'<svg width="100%" height="{height}" role=img '
             f'aria-label="{escape(row.name)}: {_difference(row.before)} points">'
@@ -299,12 +336,9 @@ class _Across:
         )
 
     def _bar(self, scores: Scores, y: int, when: str) -> Iterator[str]:
-        gap, look = scores.gap, f"{when}{' error' if scores.is_off_on_average else ''}"
-        at = self.share(gap.value)
-        if math.isfinite(gap.low):
-            ends = f'x1="{100 * self.share(gap.low):.2f}%" x2="{100 * self.share(gap.high):.2f}%"'
-            yield f'<line class="bar {look}" {ends} y1="{y}" y2="{y}"/>'
-        yield f'<circle class="{look}" cx="{100 * at:.2f}%" cy="{y}" r="5"/>'
+        gap, at = scores.gap, self.share(scores.gap.value)
+        error = "error" if scores.is_off_on_average else "elsewhere" if scores.wrong else ""
+        yield from self.mark(gap, y, f"{when} {error}".rstrip())
         anchor = "start" if at < NEAR_LEFT else "end" if at > NEAR_RIGHT else "middle"
         place = max(0.0, self.share(gap.low)) if anchor == "start" else self.share(gap.high)
         place = at if anchor == "middle" else min(place, 1.0)
@@ -314,12 +348,12 @@ class _Across:
             f"<tspan class=value>{_difference(scores)}</tspan> {bounds}</text>"
         )
 
-    def labels(self) -> str:
+    def labels(self, written: Callable[[float, int], str]) -> str:
         digits = max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + 1e-9) - 2)
         texts = "".join(
             f'<text x="{100 * self.share(tick):.2f}%" y="13" text-anchor='
             f"{'start' if i == 0 else 'end' if i == len(self.ticks) - 1 else 'middle'}>"
-            f"{points(tick, digits) if abs(tick) > 1e-12 else '0'}</text>"
+            f"{written(tick, digits) if abs(tick) > 1e-12 else '0'}</text>"
             for i, tick in enumerate(self.ticks)
         )
         return (
@@ -411,8 +445,11 @@ def _legend(rows: Sequence[SliceRow], frame: RowsFrame) -> Iterator[str]:
     yield mark("now", f"Now: {frame.before}")
     if any(row.after for row in rows):
         yield mark("after", f"After: {frame.after}")
-    if any(scores.wrong for row in rows for scores in _both(row)):
-        yield mark("error", f"Miscalibrated (p < {SIGNIFICANCE:g})")
+    shown = [scores for row in rows for scores in _both(row)]
+    if any(scores.wrong for scores in shown):
+        yield mark("error", f"Error found (p < {SIGNIFICANCE:g})")
+    if any(scores.wrong and not scores.is_off_on_average for scores in shown):
+        yield mark("elsewhere", "Error found, but the mean is right within its interval")
     if frame.time is not None:
         yield mark("seen", "Observed in a period")
         yield mark("band", f"{frame.level} of the dots of calibrated scores")

@@ -16,6 +16,7 @@ from calib.uncertainty.replicates import (
     Replicates,
     RowResamples,
     replicate,
+    replicate_cells,
     replicate_clusters,
     resample_rows,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "function_error",
     "function_interval",
     "replicate",
+    "replicate_cells",
     "replicate_clusters",
     "resample_rows",
     "slope_estimate",

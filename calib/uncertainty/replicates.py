@@ -30,6 +30,9 @@ N_REPLICATES = 1000
 # ranges of neighbouring scores are drawn over all folds.
 MAX_GROUPS = 2048
 MAX_RANGES = 512
+# Slices are many, and their intervals are drawn small: those of 400 to 1,000,000 rows differ by at
+# most 6% of their length from those of all cells and 1,000 resamples, in a tenth of the time.
+MAX_RUNS, N_OF_CELLS = 128, 500
 # With more effective rows the weight of a bin of one percent of them varies by less than 5%, and
 # its mean gap by much less.
 MIN_MANY_ROWS = 50_000
@@ -330,6 +333,22 @@ def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Re
         return None
     drawn = resample_rows(rows, cells, max_groups=MAX_POINTS, random_state=seed)
     return replicate(drawn, rows.score)
+
+
+def replicate_cells(cells: ScoreCells, seed: int = 0) -> Replicates:
+    """Calibration errors of independent rows in resamples, from their cells alone.
+
+    The time grows with the number of cells, and not with that of rows.
+    """
+    outcome, score = np.repeat([False, True], len(cells)), np.tile(cells.score, 2)
+    weight = np.concatenate([cells.negative, cells.positive])
+    squares = np.concatenate([cells.weight_sq - cells.positive_sq, cells.positive_sq])
+    some = weight > 0.0
+    entries = BinaryView(outcome[some], score[some], weight[some], weight_sq=squares[some])
+    drawn = resample_rows(
+        entries, cells, n_replicates=N_OF_CELLS, max_groups=MAX_RUNS, random_state=seed
+    )
+    return replicate(drawn, entries.score)
 
 
 def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatArray:

@@ -37,6 +37,14 @@ TEST_NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
+# Beside a p-value the statistic is known.
+SHORT_TEST_NAMES = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter",
+    "hosmer_lemeshow": "Hosmer-Lemeshow",
+    "line": "slope and intercept",
+}
 
 
 def kind_words(kind: str) -> str:

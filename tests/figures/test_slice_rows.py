@@ -1,5 +1,6 @@
 """Rows of slices: what they draw of the numbers, and of names that are HTML."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -8,9 +9,18 @@ import pytest
 
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
-from calib.figures.slice_rows import RowsFrame, Scores, SliceRow, TimeAxis, slice_rows
+from calib.figures.slice_rows import (
+    NOT_TESTED,
+    RowsFrame,
+    Scores,
+    SliceRow,
+    TimeAxis,
+    slice_rows,
+)
 from calib.numerics.intervals import Estimate
+from calib.words.verdicts import SHORT_TEST_NAMES
 
+KS = Estimate(0.1, 0.06, 0.14)
 HOSTILE = "<b>bold</b><img src=http://evil.test>"
 FRAME = RowsFrame("Slice", "95%", "Uncalibrated", "Platt", "positive", "Recalibrate")
 
@@ -20,7 +30,7 @@ def scores(low: float, high: float, p: float, observed: float = 0.3) -> Scores:
     score = rng.random(400)
     curve = reliability_curve(ScoreCells.from_arrays(rng.random(400) < score, score), n_bins=5)
     middle = (low + high) / 2.0
-    return Scores(Estimate(middle, low, high), observed, observed - middle, 0.1, p, curve)
+    return Scores(Estimate(middle, low, high), observed, observed - middle, KS, p, "line", curve)
 
 
 def row(name: str = "north", **changes) -> SliceRow:
@@ -35,15 +45,42 @@ def test_names_stay_text():
     assert "<img" not in drawn
 
 
+def cells(drawn: str, kind: str) -> str:
+    """What stands in the cells of one kind."""
+    return "".join(re.findall(rf"<div role=cell class={kind}.*?(?=<div role=cell|$)", drawn))
+
+
 def test_only_a_difference_that_is_part_of_the_error_has_its_colour():
     off, mean_right = row(), row(before=scores(-0.02, 0.02, 0.001))
-    for shown, n in ((off, 2), (mean_right, 0), (row(before=scores(0.01, 0.05, 0.2)), 0)):
-        bars = re.findall(
-            r'<(?:line|circle) class="(?:bar )?now error"', slice_rows([shown], FRAME)
-        )
+    for shown, n, ring in (
+        (off, 2, False),
+        (mean_right, 0, True),
+        (row(before=scores(0.01, 0.05, 0.2)), 0, False),
+    ):
+        drawn = slice_rows([shown], FRAME)
+        differences = cells(drawn, "differences")
+        bars = re.findall(r'<(?:line|circle) class="(?:bar )?now error"', differences)
         assert len(bars) == n
+        # A ring says that the error is elsewhere than in the mean, and the legend explains it.
+        assert ('<circle class="now elsewhere"' in differences) == ring
+        assert ('<i class="elsewhere"></i>' in drawn) == ring
     # The test finds an error all the same.
     assert '<div class="now error">' in slice_rows([mean_right], FRAME)
+
+
+def test_the_error_has_its_interval_and_the_p_value_the_name_of_its_test():
+    tests = cells(slice_rows([row(after=None)], FRAME), "tests")
+    assert "10.0%" in tests
+    assert "6.0% to 14.0%" in tests
+    # The axis ends at 15%.
+    (ends,) = re.findall(r'<line class="bar now error" x1="(.*?)%" x2="(.*?)%"', tests)
+    assert [float(end) for end in ends] == pytest.approx([40.0, 93.33])
+    assert f"({SHORT_TEST_NAMES['line']})" in tests
+    few = replace(scores(0.01, 0.05, math.nan), test="")
+    assert NOT_TESTED in cells(slice_rows([row(before=few, after=None)], FRAME), "tests")
+    # The name of a test that finds nothing would say nothing.
+    calm = cells(slice_rows([row(before=scores(0.01, 0.05, 0.2), after=None)], FRAME), "tests")
+    assert SHORT_TEST_NAMES["line"] not in calm
 
 
 def test_the_printed_difference_is_that_of_the_printed_rates():
@@ -56,7 +93,8 @@ def test_the_printed_difference_is_that_of_the_printed_rates():
 
 def test_a_slice_without_another_calibrator_has_one_bar_and_one_line():
     drawn = slice_rows([row(after=None)], FRAME)
-    assert len(re.findall(r'<line class="bar ', drawn)) == 1
+    for kind in ("differences", "tests"):
+        assert len(re.findall(r'<line class="bar ', cells(drawn, kind))) == 1
     assert 'class="line after"' not in drawn
 
 

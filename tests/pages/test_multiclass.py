@@ -123,9 +123,9 @@ def test_classes_are_told_worst_first_before_and_after(texts):
     errors = [float(re.search(r"<b>([\d.]+)%</b> now", row)[1]) for row in rows.values()]
     assert errors == sorted(errors, reverse=True)
     assert len(rows) == 10
-    # A class is drawn with the interval of observed minus predicted, before and after.
+    # A class is drawn with the intervals of the difference and of the error, before and after.
     for row in rows.values():
-        assert len(re.findall(r'<line class="bar ', row)) == 2
+        assert len(re.findall(r'<line class="bar ', row)) == 4
     texts.shown(said(app), "words")
     assert "KS error" not in said(app)
     lines = copied(app, "classes")[0]

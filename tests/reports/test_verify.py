@@ -478,7 +478,7 @@ def texts_of(kind, place: str = "") -> Iterator[str]:
 
 # The texts that are compared are keys, kinds, settings, digests and names of the data.
 COMPARED_NAMES = {"key", "method", "methods", "metrics", "best", "recommended", "left_out"}
-COMPARED_NAMES |= {"strategy", "view", "protocol", "fingerprint", "positive_name"}
+COMPARED_NAMES |= {"strategy", "view", "protocol", "fingerprint", "positive_name", "test"}
 COMPARED_NAMES |= {"names", "columns"}  # These are names of slices and periods.
 
 

@@ -25,6 +25,8 @@ from calib.metrics import (
 )
 from calib.metrics.cumulative import ks_error
 from calib.numerics import poisson_binomial
+from calib.reports.contents.codec import encode
+from calib.reports.contents.slices_periods_decisions import parts_of
 from calib.uncertainty import fit_line
 from calib.words.slices import heading, sentence
 from tests.rare import rare
@@ -78,9 +80,19 @@ def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
         line = calib.metrics.calibration_slope_intercept(*rows)
         p_values[name] = 5 * min(*(test.p_value for test in by_test), line.p_value)
     np.testing.assert_allclose(tests.p_value, [min(p_values[name], 1.0) for name in tests.names])
+    for name, test in zip(tests.names, tests.test, strict=True):
+        rows = ScoreCells.from_arrays(y[name == SITE], score[name == SITE])
+        assert 5 * calibration_tests(rows)[test].p_value == pytest.approx(p_values[name])
     smallest = min(p_values.values())
     assert tests.p_adjusted.min() == pytest.approx(3 * smallest)
     assert tests.frame()["slice"].iloc[0] == min(p_values, key=p_values.__getitem__)
+
+
+def test_a_report_is_like_those_of_earlier_versions_without_the_names_of_tests():
+    analysis = calib.analyze(PREDICTIONS, {"methods": ("platt",)})
+    (part,) = parts_of(PREDICTIONS, analysis).slices
+    assert part.tests["platt"].test == ()
+    assert "test" not in encode(part.tests["platt"])
 
 
 @rare
@@ -133,6 +145,8 @@ def test_slices_with_few_rows_are_shown_and_not_tested(texts):
     assert np.isnan(tests.p_adjusted).tolist() == [False, True]
     assert tests.p_adjusted[0] == tests.p_value[0]
     assert np.isfinite(tests.ks).all()
+    assert tests.test[0]
+    assert not tests.test[1]
     few = slice_tests(view.rows(np.arange(20)), view.score[:20], Slicing.whole(20))
     texts(heading(few, ["a"]))
 

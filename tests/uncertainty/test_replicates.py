@@ -15,7 +15,7 @@ from calib.metrics import (
     kuiper_error,
 )
 from calib.numerics.binning import bin_cells, bin_edges
-from calib.uncertainty import replicate, resample_rows
+from calib.uncertainty import replicate, replicate_cells, resample_rows
 from calib.uncertainty.replicates import MAX_POINTS, ResampledSums, replicate_clusters
 from tests.rare import common_first
 
@@ -64,6 +64,24 @@ def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
         error = expected.std() / np.sqrt(len(expected))
         assert deviation.mean() == pytest.approx(expected.mean(), abs=5 * error), name
         assert deviation.std() == pytest.approx(expected.std(), rel=0.12), name
+
+
+@pytest.mark.parametrize("n", [400, 20_000])
+def test_cells_alone_give_the_interval_of_their_rows(n):
+    rows = made(n)
+    cells, value = rows.cells(), ks_error(rows.cells())
+    of_rows, of_cells = (
+        made_of.ks.estimate(value, 0.95) for made_of in (replicates(rows), replicate_cells(cells))
+    )
+    # The quantiles of 500 resamples vary by 4% of the length of the interval.
+    length = of_rows.high - of_rows.low
+    assert of_cells.low == pytest.approx(of_rows.low, abs=0.12 * length)
+    assert of_cells.high == pytest.approx(of_rows.high, abs=0.12 * length)
+    # Weights of rows are drawn with them.
+    heavy = made(n, sample_weight=np.full(n, 4.0))
+    assert replicate_cells(heavy.cells()).ks.estimate(value, 0.95).low == pytest.approx(
+        of_cells.low
+    )
 
 
 def test_noise_is_that_of_outcomes_drawn_from_the_scores():

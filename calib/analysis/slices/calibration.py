@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.groups import FittedGroup, Groups, GroupTable, fitted_groups, lines_of
-from calib.analysis.verdict import adjusted, calibration_tests
+from calib.analysis.verdict import calibration_tests, strongest
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.crossfit.cross_fitted import CrossFitted, mean_estimate
 from calib.crossfit.folds import n_positive
@@ -22,6 +23,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve, reliability_cur
 from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.slicing import Slicing
+from calib.data.strict_json import added
 from calib.data.views import BinaryView, ScoreMatrix
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_test
@@ -293,6 +295,10 @@ class SliceTests(GroupTable):
         The same after Holm's correction for the number of slices.
     confidence_level : float
         Confidence level of the intervals.
+    test : tuple of str
+        Key of the test with the smallest p-value: "ks", "kuiper", "spiegelhalter",
+        "hosmer_lemeshow" or "line" (slope and intercept); "" for slices that are `few`. Tables of
+        reports have none.
     """
 
     names: tuple[str, ...]
@@ -305,6 +311,7 @@ class SliceTests(GroupTable):
     p_value: FloatArray
     p_adjusted: FloatArray
     confidence_level: float
+    test: tuple[str, ...] = added(())
 
     @property
     def order(self) -> IntArray:
@@ -359,8 +366,8 @@ def slice_tests(
     """
     groups, slices = Groups.of(rows, slicing), fitted_groups(rows, score, slicing)
     with single_thread():
-        p_values = over_cores(lambda k: _p_value(slices[k]), range(len(slices)))
-    p_value = np.array(list(p_values.values()))
+        evidence = over_cores(lambda k: _evidence(slices[k]), range(len(slices))).values()
+    p_value = np.array([p for _, p in evidence])
     return SliceTests(
         **groups.head,
         number=groups.number,
@@ -369,14 +376,13 @@ def slice_tests(
         p_value=p_value,
         p_adjusted=groups.adjusted(p_value),
         confidence_level=confidence_level,
+        test=tuple(test for test, _ in evidence),
     )
 
 
-def _p_value(of: FittedGroup) -> float:
-    """The smallest adjusted p-value of the tests of one slice."""
-    if of.cells.n_rows < FEW_ROWS:
-        return float("nan")
-    return float(np.nanmin(list(adjusted(_tests(of)).values())))
+def _evidence(of: FittedGroup) -> tuple[str, float]:
+    """The test of one slice with the smallest p-value, and that value, which is adjusted."""
+    return strongest(_tests(of)) if of.cells.n_rows >= FEW_ROWS else ("", math.nan)
 
 
 def _tests(of: FittedGroup) -> dict[str, TestResult]:

@@ -30,6 +30,8 @@ from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests
 from calib.analysis.summary import shown_methods
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
+from calib.data.slicing import Slicing
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.intervals import Estimate
 from calib.reports.contents.disclosure import (
@@ -138,7 +140,7 @@ def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges
     cut, n_merged = merged_slices(sliced.scored, held_out.given_rows.count)
     rows = {key: held_out.row_view(key) for key in shown_methods(analysis)}
     gaps = {k: slice_gaps(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
-    tests = {k: slice_tests(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
+    tests = {key: _tests(view, cut, level) for key, view in rows.items()}
     first = gaps["uncalibrated"]
     kept = np.sort(first.order[:MAX_SLICES])
     return SlicePart(
@@ -147,6 +149,11 @@ def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges
         len(first) - len(kept),
         {key: _chosen_slices(table, kept) for key, table in tests.items()},
     )
+
+
+def _tests(rows: BinaryView, cut: Slicing, level: float) -> SliceTests:
+    """The tests of slices without their names, which reports of earlier versions do not have."""
+    return replace(slice_tests(rows, rows.score, cut, confidence_level=level), test=())
 
 
 def _chosen_slices(table: Table, kept: IntArray) -> Table:
@@ -203,7 +210,7 @@ def _recounted_slices(part: SlicePart, evidence: Evidence, column: str) -> Slice
         rows, cut = evidence.rows(key, column)
         cut, level = replace(cut, columns=part.columns), printed.confidence_level
         gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
-        tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
+        tests[key] = _tests(rows, cut, level)
     return replace(part, gaps=gaps, tests=tests)
 
 

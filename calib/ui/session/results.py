@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -49,7 +48,7 @@ from calib.analysis.slices import (
     slices_over_time,
 )
 from calib.analysis.summary import Held, Parts
-from calib.analysis.verdict import Verdict, adjusted
+from calib.analysis.verdict import Verdict, strongest
 from calib.analysis.verdicts import verdict_after
 from calib.blocks.slices import MAX_DRAWN, SlicedScores
 from calib.crossfit.cross_fitted import CrossFitted
@@ -63,8 +62,9 @@ from calib.data.views import BinaryView, parse_view, rows_by_code
 from calib.figures.slice_rows import Scores
 from calib.metrics import VariationalEstimate
 from calib.metrics.by_class import Classwise
+from calib.metrics.cumulative import ks_error
 from calib.metrics.variational import variational_estimates
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, over_cores
 from calib.numerics.intervals import Estimate
 from calib.ui.session.choices import (
     CAPACITY,
@@ -81,7 +81,7 @@ from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model, time_column
 from calib.ui.session.turns import in_other_process
-from calib.uncertainty import Replicates, replicate_clusters
+from calib.uncertainty import Errors, Replicates, replicate_cells, replicate_clusters
 from calib.uncertainty.replicates import replicate, resample_rows
 
 # The slices of one column of many rows take as long as the analysis.
@@ -166,12 +166,16 @@ def sliced_scores(
     of_all = {key: (all_gaps[key], all_tests[key]) for key in labels}
     first = next(iter(tests.values()))
     drawn = tuple(first.number[first.order[:MAX_DRAWN]].tolist())
+    curves, errors = _small_curves(session, held_out, slicing, methods, plan, drawn)
+    if plan is None:  # The analysis has drawn more resamples of all rows.
+        errors |= {(key, None): model.analysis.methods[key].metrics["ks_error"] for key in methods}
     return SlicedScores(
         labels,
         gaps,
         tests,
         of_all,
-        _small_curves(session, held_out, slicing, methods, plan, drawn),
+        curves,
+        errors,
         _over_time(session, model, cut, methods, plan, time),
     )
 
@@ -180,8 +184,8 @@ def tests_of_all(analysis: Analysis, method: str, at: float) -> SliceTests:
     """The tests of all rows, which are those of the analysis, as a table of one slice."""
     result = analysis.methods[method]
     slope = result.metrics["slope"]
-    tested = [p for p in adjusted(result.all_tests).values() if not math.isnan(p)]
-    p_value = np.array([min(tested, default=math.nan)])
+    test, smallest = strongest(result.all_tests)
+    p_value = np.array([smallest])
     return SliceTests(
         names=("All rows",),
         number=np.array([0]),
@@ -193,7 +197,27 @@ def tests_of_all(analysis: Analysis, method: str, at: float) -> SliceTests:
         p_value=p_value,
         p_adjusted=p_value,
         confidence_level=at,
+        test=(test,),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedScores:
+    """The cells of some scores, their clusters, and their KS error in resamples."""
+
+    cells: ScoreCells
+    clusters: Replicates | None
+    ks: Errors
+
+    @classmethod
+    def of(cls, view: BinaryView) -> CountedScores:
+        cells = view.cells().bounded()
+        clusters = replicate_clusters(view, cells)
+        return cls(cells, clusters, (clusters or replicate_cells(cells)).ks)
+
+    def ks_error(self, at: float) -> Estimate:
+        """The KS calibration error with its interval."""
+        return self.ks.estimate(ks_error(self.cells), at)
 
 
 def _scored(
@@ -214,13 +238,17 @@ def _small_curves(
     methods: tuple[str, ...],
     plan: PlanChoice | None,
     drawn: tuple[int, ...],
-) -> Mapping[tuple[str, int | None], ReliabilityCurve]:
-    """Curves of the drawn slices and of all rows. Another number of bins counts no row again."""
+) -> tuple[dict[tuple[str, int | None], ReliabilityCurve], dict[tuple[str, int | None], Estimate]]:
+    """Curves and KS errors of the drawn slices and of all rows.
+
+    Another number of bins counts no row again.
+    """
     counted = (held_out, slicing, methods, plan, drawn)
     cells = session.memo.heavy(_cells_of_slices, *counted)
     chosen = session.settings
     how = (min(chosen.n_bins, MAX_SMALL_BINS), chosen.strategy, chosen.confidence_level)
-    return session.memo(KeyedCall(_curves_of_cells, cells, *how), *counted, *how)
+    curves = session.memo(KeyedCall(_curves_of_cells, cells, *how), *counted, *how)
+    return curves, {place: one.ks_error(chosen.confidence_level) for place, one in cells.items()}
 
 
 def _cells_of_slices(
@@ -229,36 +257,33 @@ def _cells_of_slices(
     methods: tuple[str, ...],
     plan: PlanChoice | None,
     drawn: tuple[int, ...],
-) -> dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]]:
-    counted = dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]]()
+) -> dict[tuple[str, int | None], CountedScores]:
+    parts = dict[tuple[str, int | None], BinaryView]()
     for key, (rows, score) in _scored(held_out, methods, plan).items():
         scored, codes = rows.with_score(score), slicing.codes
         if plan is not None:
             scored, codes = scored.rows(plan.inside), codes[plan.inside]
-        parts: dict[int | None, BinaryView] = {None: scored}
+        parts[key, None] = scored
         by_code = rows_by_code(scored, codes, len(slicing))
-        parts |= {number: by_code[number] for number in drawn}
-        for number in (None, *drawn):
-            cells = parts[number].cells().bounded()
-            counted[key, number] = cells, replicate_clusters(parts[number], cells)
-    return counted
+        parts |= {(key, number): by_code[number] for number in drawn}
+    return over_cores(lambda place: CountedScores.of(parts[place]), parts)
 
 
 def _curves_of_cells(
-    counted: Mapping[tuple[str, int | None], tuple[ScoreCells, Replicates | None]],
+    counted: Mapping[tuple[str, int | None], CountedScores],
     n_bins: int,
     strategy: Strategy,
     at: float,
 ) -> dict[tuple[str, int | None], ReliabilityCurve]:
     return {
         place: reliability_curve(
-            cells,
-            n_bins=min(n_bins, max(2, cells.n_rows // MIN_ROWS_PER_BIN)),
+            one.cells,
+            n_bins=min(n_bins, max(2, one.cells.n_rows // MIN_ROWS_PER_BIN)),
             strategy=strategy,
             confidence_level=at,
-            clusters=clusters,
+            clusters=one.clusters,
         )
-        for place, (cells, clusters) in counted.items()
+        for place, one in counted.items()
     }
 
 
@@ -659,44 +684,36 @@ def class_scores(
     counted = (held_out, method, classes, chosen.confidence_level)
     cells = session.memo.heavy(_counted_classes, *counted)
     how = (min(chosen.n_bins, MAX_SMALL_BINS), chosen.strategy, chosen.confidence_level)
-    parts: dict[tuple[str, int | None], tuple[ScoreCells, Replicates | None]] = {
-        ("", k): (one.cells, one.clusters) for k, one in cells.items()
+    parts: dict[tuple[str, int | None], CountedScores] = {
+        ("", k): one for k, (one, _) in cells.items()
     }
     curves = session.memo(KeyedCall(_curves_of_cells, parts, *how), *counted, *how)
     place = {int(k): i for i, k in enumerate(table.index)}
     return [
         Scores(
-            cells[k].gap,
+            cells[k][1],
             float(table.base_rate[place[k]]),
             float(table.mean_score[place[k]]),
-            float(table.ks_error[place[k]]),
+            cells[k][0].ks_error(chosen.confidence_level),
             float(table.p_adjusted[place[k]]),
+            "ks",
             curves["", k],
         )
         for k in classes
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedClass:
-    """The cells of the score of a class, their clusters, and observed minus predicted."""
-
-    cells: ScoreCells
-    clusters: Replicates | None
-    gap: Estimate
-
-
 def _counted_classes(
     held_out: MatrixFits, method: str, classes: tuple[int, ...], at: float
-) -> dict[int, CountedClass]:
+) -> dict[int, tuple[CountedScores, Estimate]]:
+    """The score of each class, and its observed minus predicted frequency."""
     matrix, rows = held_out.matrix(method), held_out.scored
-    whole, counted = Slicing.whole(len(rows.label)), dict[int, CountedClass]()
+    whole, counted = Slicing.whole(len(rows.label)), dict[int, tuple[CountedScores, Estimate]]()
     for k in classes:
         view = BinaryView(rows.label == k, matrix[:, k], rows.weight, None, rows.group)
         gaps = slice_gaps(view, view.score, whole, confidence_level=at)
         gap = Estimate(*(float(end[0]) for end in (gaps.gap, gaps.low, gaps.high)))
-        cells = view.cells()
-        counted[k] = CountedClass(cells, replicate_clusters(view, cells), gap)
+        counted[k] = CountedScores.of(view), gap
     return counted
 
 

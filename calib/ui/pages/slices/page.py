@@ -44,8 +44,8 @@ SLICE_CALIBRATOR_READING = (
 ONLY_DATES = "{} is the only column of dates; **Time column** above can take another, or none."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 TESTED = (
-    "p: the smallest of the five tests of the verdict in the slice, after Holm's correction for "
-    "the tests and for {} slices."
+    "p: the smallest of the five tests of the verdict in the slice, with the name of that test, "
+    "after Holm's correction for the tests and for {} slices."
 )
 
 
