@@ -45,6 +45,9 @@ class Feature:
     command : str
         A function whose parameters are the options of a command, or a tuple of functions: a group
         and its commands. Its module is imported for every help text, so it must be fast to import.
+    check : str
+        A function of the rows, the settings and the limit of a log that `calib check` was given,
+        which returns a finding per question. One feature has it.
     report : str
         A function that makes a section of a report from its contents, or returns None. It is called
         when a report is printed, so the section is not part of report.json.
@@ -56,6 +59,7 @@ class Feature:
 
     page: Page | None = None
     command: str = ""
+    check: str = ""
     report: str = ""
     sections: Mapping[str, str] = field(default_factory=dict)
     charts: str = ""

@@ -14,6 +14,7 @@ from calib.cli import against, certified, judge, options
 from calib.cli.parameters import option_of
 from calib.cli.predictions import predictions_of, progress_of, settings_of
 from calib.cli.streams import tell, writing
+from calib.feature import FEATURES, resolve
 
 # XML 1.0 cannot contain these characters, even if they are escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -73,11 +74,7 @@ def check_judge(
     judged: options.JudgeLimits,
     junit: Path | None,
 ) -> int:
-    others = ["certify_error"] * certified.is_limited(limits)
-    others += ["against"] * (limits.against is not None)
-    if bounds := [*limits.bounds(), *others]:
-        names = ", ".join(map(option_of, bounds))
-        raise ValueError(f"A judge has the limits --min-kappa and --max-width, got {names} too.")
+    _check_alone(limits, "A judge has the limits --min-kappa and --max-width")
     findings = judge.findings(judge.compared_rows(rows, judged, stated), judged)
     if junit is not None:
         with writing(junit):
@@ -87,6 +84,35 @@ def check_judge(
     reasons = "; ".join(finding.sentence for finding in failed or findings)
     print(f"{'fail' if failed else 'pass'}: {reasons}")
     return 1 if failed else 0
+
+
+def check_log(
+    rows: options.Rows,
+    stated: options.SettingsOptions,
+    limits: options.CheckedLimits,
+    log: options.LogLimits,
+    junit: Path | None,
+) -> int:
+    """Check a log of a decision model, which a feature reads."""
+    _check_alone(limits, "A log of a decision model has the limit --max-error")
+    if log.max_error is None:
+        raise ValueError("--labels are those of the log that --max-error checks: give it too.")
+    (check,) = (feature.check for feature in FEATURES.values() if feature.check)
+    findings: Sequence[Finding] = resolve(check)(rows, stated, log)
+    if junit is not None:
+        with writing(junit):
+            cases = [(finding.rule, finding.kind, finding.sentence) for finding in findings]
+            write_junit(junit, cases)
+    for finding in findings:
+        print(f"{'pass' if finding.is_met else 'fail'}: {finding.sentence}")
+    return 0 if all(finding.is_met for finding in findings) else 1
+
+
+def _check_alone(limits: options.CheckedLimits, instead: str) -> None:
+    others = ["certify_error"] * certified.is_limited(limits)
+    others += ["against"] * (limits.against is not None)
+    if bounds := [*limits.bounds(), *others]:
+        raise ValueError(f"{instead}, got {', '.join(map(option_of, bounds))} too.")
 
 
 def _tested(analysis: LiveAnalysis, method: str) -> str:

@@ -74,6 +74,7 @@ def check(
     settings: Annotated[shared.SettingsOptions, Part(leave_out=("methods",))],
     limits: shared.CheckedLimits,
     judged: shared.JudgeLimits,
+    log: shared.LogLimits,
     *,
     method: shared.Method = "uncalibrated",
     junit: Path | None = None,
@@ -81,7 +82,7 @@ def check(
     """Check predictions against limits; exit with status 1 if one is exceeded.
 
     Check the scores, or a calibrator's held-out scores, against limits. One line on standard output
-    reports the result.
+    reports the result; of a log of a decision model, one line per question.
 
     method KEY: method whose scores are checked: uncalibrated or a calibrator
     junit: also write JUnit XML
@@ -93,6 +94,7 @@ def check(
       calib check april.parquet --outcome y --score p --against march.json
       calib check predictions.parquet --outcome y --score p --certify-error 0.05
       calib check judged.csv --gold gold.csv --min-kappa 0.4 --max-width 0.1
+      calib check answers.jsonl --max-error 0.05
 
     exit status:
       0  all limits are met         1  a limit is exceeded
@@ -102,6 +104,8 @@ def check(
 
     if judged.min_kappa is not None or judged.max_width is not None:
         return checking.check_judge(rows, settings, limits, judged, junit)
+    if log != shared.LogLimits():
+        return checking.check_log(rows, settings, limits, log, junit)
     return checking.check_rows(rows, settings, limits, method, junit)
 
 

@@ -285,6 +285,21 @@ class JudgeLimits(JudgeRows):
     max_width: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class LogLimits:
+    """Limit of a log of a decision model.
+
+    With it, the file is such a log. Other limits and settings are not used, but the level is.
+
+    max_error RATE: highest error rate of the answers that are decided alone, such as 0.05: every
+        question of the log must have a certified threshold
+    labels FILE: labels of the questions, by the ids of the records, if they are in a second file
+    """
+
+    max_error: Share | None = None
+    labels: Path | None = None
+
+
 def changed(options: Any) -> dict[str, Any]:
     """The options that differ from their defaults."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}

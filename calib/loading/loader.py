@@ -393,6 +393,9 @@ def _assessed(
 ) -> dict[str, Predictions]:
     mapping = for_test_file(mapping, tables[0].tests, given)
     assessment = assess(tables, mapping, name=options.name, strict=options.strict)
+    notes = [note for table in tables for note in table.notes if note.code == "decisions-log"]
+    if notes and any(problem.severity == "error" for problem in assessment.problems):
+        raise InputError(notes)
     raise_and_warn(assessment.problems, mapping)
     return dict(assessment.models)
 

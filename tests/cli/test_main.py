@@ -1,6 +1,7 @@
 """Exit statuses and sentences of the whole command line."""
 
 import io
+import json
 import os
 import re
 import shlex
@@ -390,6 +391,8 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     judged, gold = judged_tables()
     judged.to_csv(tmp_path / "judged.csv", index=False)
     gold.to_csv(tmp_path / "gold.csv", index=False)
+    answers = {"answers": {"spam": {"type": "noul", "noul": 0.2}}, "labels": {"spam": False}}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answers))
     for name, day in (("day.parquet", "2026-03-01"), ("next.parquet", "2026-03-02")):
         rows = pd.read_csv(folder / "scores.csv")
         rows = rows.assign(predicted_at=day, region="north", known_at=day)

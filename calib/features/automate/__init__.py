@@ -13,6 +13,7 @@ FEATURES.add(
             without_view=True,
         ),
         command=f"{__name__}.commands:judge",
+        check=f"{__name__}.commands:check",
         choices=f"{__name__}.choices",
     ),
 )

@@ -1,13 +1,20 @@
-"""The command `calib judge`, which is imported for every help text, so it imports what it calls."""
+"""The command `calib judge`, and `calib check` of a log.
+
+The module is imported for every help text, so each function imports what it calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calib.cli import options as shared
 from calib.data.file_options import Decimal, FileFormat
+
+if TYPE_CHECKING:
+    from calib.features.automate.desk import DeskLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,3 +93,50 @@ def judge(
     return judging.show(
         comparison.results, width=width, next_file=next, next_rows=next_rows, as_text=not json
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedQuestion:
+    """A question of a log, which must have a certified threshold at one error."""
+
+    line: DeskLine
+    max_error: float
+
+    @property
+    def is_met(self) -> bool:
+        """Whether some of its answers may be decided alone."""
+        gates = self.line.gates
+        return bool(gates) and gates[self.max_error].certificate.threshold is not None
+
+    @property
+    def kind(self) -> str:
+        """JUnit's name of the result."""
+        return "system-out" if self.is_met else "failure"
+
+    @property
+    def rule(self) -> str:
+        return f"Certified threshold of {self.line.question}"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.line.question}: {self.line.sentence(self.max_error)}"
+
+
+def check(
+    rows: shared.Rows, settings: shared.SettingsOptions, limits: shared.LogLimits
+) -> list[CertifiedQuestion]:
+    """Whether each question of a log has a certified threshold."""
+    from calib.cli.streams import tell
+    from calib.features.automate.desk import desk
+    from calib.features.automate.reading import decisions_log
+
+    assert limits.max_error is not None
+    log = decisions_log([rows.predictions, *rows.more_files], limits.labels)
+    for name, one in log.details.items():
+        for problem in one.notes:
+            tell(f"note: {name}: {problem.sentence}")
+    for problem in log.notes:
+        tell(f"note: {problem.sentence}")
+    level = settings.confidence_level or 0.95
+    made = desk(log, max_errors=[limits.max_error], confidence=level)
+    return [CertifiedQuestion(line, limits.max_error) for line in made.lines]

@@ -24,7 +24,7 @@ from calib.metrics.base import TestResult
 from calib.numerics.arrays import IntArray
 from calib.numerics.binning import bin_edges
 from calib.numerics.intervals import holm
-from calib.text import significant
+from calib.text import level, percent, significant
 from calib.uncertainty.replicates import Replicates, calibrated_ece, replicate_clusters
 from calib.words.findings import ViewWords, view_words
 
@@ -112,6 +112,20 @@ class DeskLine:
     gates: Mapping[float, Gate]
     worst: Segment | None
     fingerprint: str
+
+    def sentence(self, max_error: float) -> str:
+        """What may be decided alone at one of the errors, or why nothing may be."""
+        if not self.gates:
+            return "It has no labels."
+        gate = self.gates[max_error]
+        made = gate.certificate
+        if made.threshold is None:
+            return made.sentence
+        share, errors = percent(gate.share, 0), significant(100.0 * max_error)
+        return (
+            f"{share} of the answers may be decided alone, from {made.threshold:.15g}, with at "
+            f"most {errors}% errors ({level(made.confidence)} confidence)."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,7 @@ from calib.loading.logs.rows import (
     text_of,
     to_table,
 )
-from calib.loading.problems import InputError, refuse
+from calib.loading.problems import InputError, note, refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.delimited_text import read_cells
 from calib.loading.reading.spread import probabilities
@@ -159,6 +160,14 @@ FORMATS: tuple[tuple[Keys, Callable[..., Log]], ...] = (
 )
 # These files of a run of HELM have no scored answers.
 UNSCORED = ({"request_states"}, {"name.name", "name.split", "count"})
+# Logs of decision models have one of these, and `calib.decisions_log` reads them.
+ANSWERS = re.compile(
+    r"(response\.)?(result\.)?answers\.[^.]+\.(type|noul|probability|probabilities)"
+)
+DECISIONS = (
+    *({"question_hash", "answer"}, {"parse_status", "expected"}, {"qid", "stated_confidence"}),
+    *({"dataType", "metadata"}, {"key", "feedback_source"}),
+)
 # Inside a list, a comma stands between two objects.
 NEXT_RECORD = re.compile(rb"\}[ \t\r]*+\n\s*+\{")
 READABLE_LOGS = (
@@ -190,7 +199,10 @@ def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
         if table is not None:
             return table
         raise refuse("not-a-table.json", readable=READABLE_LOGS)
-    return read(data, name, budget)
+    table = read(data, name, budget)
+    if _has_keys(paths, DECISIONS) or any(map(ANSWERS.fullmatch, paths)):
+        table = replace(table, notes=(*table.notes, note("decisions-log")))
+    return table
 
 
 def _reader_of(paths: Paths) -> Callable[..., Log] | None:
