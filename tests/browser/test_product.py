@@ -1,10 +1,9 @@
 """The dashboard as a whole: its first ten seconds, its links, and comfort for eyes and hands."""
 
-import re
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
 from calib.ui.session.page_list import PAGES
@@ -87,7 +86,7 @@ def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     visit(page, "/?bins=20")
     link = by_key(page, "navigation").get_by_role("link", name="Calibrators", exact=True)
     link.hover()
-    assert link.get_attribute("href") == "compare?v=1&bins=20"
+    assert link.get_attribute("href") == "calibrators?v=1&bins=20"
 
 
 @pytest.mark.parametrize(
@@ -169,39 +168,5 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     settle(page)
     assert address(page)["folds"] == "4"
     page.keyboard.press("Escape")
-    # The line below the table explains the folds where it is pointed at.
-    line = page.get_by_test_id("stCaptionContainer").filter(has_text="Held-out rows")
-    line.locator("..").get_by_test_id("stTooltipIcon").hover()
+    # The page says how its metrics are held out.
     expect(page.get_by_text("Metrics use 4-fold cross-fitting")).to_be_visible()
-
-
-# Milliseconds until the heading is in the page, and until the script is asked for.
-NOTE_ANSWER = """
-answered = 0;
-new MutationObserver(() => {
-    answered ||= document.querySelector("[class*=st-key-answer] h1") ? performance.now() : 0;
-}).observe(document, { childList: true, subtree: true });
-"""
-SCRIPT_ASKED_FOR = """
-() => performance.getEntriesByType("resource")
-    .find(({ name }) => name.includes("PlotlyChart"))?.startTime
-"""
-
-
-def test_the_script_of_charts_arrives_after_overview_for_the_next_page(
-    browser: Browser, app_url: str
-) -> None:
-    # The tab that tests share has the script already.
-    with browser.new_context(base_url=app_url) as context:
-        tab, asked = context.new_page(), list[str]()
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.add_init_script(NOTE_ANSWER)
-        with tab.expect_request(re.compile("PlotlyChart")):
-            tab.goto("/")
-        settle(tab)
-        tab.wait_for_function(SCRIPT_ASKED_FOR)
-        assert 0.0 < tab.evaluate("() => answered") < tab.evaluate(SCRIPT_ASKED_FOR)
-        assert tab.locator(".js-plotly-plot").count() == 0
-        by_key(tab, "navigation").get_by_role("link", name="Calibrators", exact=True).click()
-        tab.locator(".js-plotly-plot").first.wait_for()
-        assert sum("PlotlyChart" in url for url in asked) == 1
