@@ -269,7 +269,7 @@ def test_links_of_the_navigation_do_not_overlap(shown: Page):
             assert right <= other["x"] or bottom <= other["y"]
 
 
-@on([PHONE], ["/", "/calibrators", "/learn"])
+@on([PHONE], ["/", "/decisions", "/learn"])
 def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     link = by_key(shown, "navigation").locator("[aria-current=page]")
     name = urlsplit(shown.url).path.strip("/").capitalize()

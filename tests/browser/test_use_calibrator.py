@@ -16,7 +16,7 @@ from tests.browser.harness import settle, visit
 
 def opened(page: Page, path: str) -> Locator:
     visit(page, path)
-    page.get_by_role("button", name="Get the code").click()
+    page.get_by_role("button", name="Get the code", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("Verified: DuckDB")).to_be_visible()
     return dialog

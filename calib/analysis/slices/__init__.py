@@ -1,5 +1,8 @@
 """Calibration of the scores in slices of the data."""
 
+from importlib import import_module
+from typing import Any
+
 from calib.analysis.slices.calibration import (
     SliceCalibration,
     SlicedRows,
@@ -24,6 +27,9 @@ from calib.analysis.slices.mix import (
 from calib.analysis.slices.over_time import SliceOverTime, slices_over_time
 from calib.data.slicing import Slicing, slice_by
 
+# Programs find these names here, and nothing but their use imports the feature.
+_OF_SEGMENTS = ("Segments", "find_segments")
+
 __all__ = [
     "SliceCalibration",
     "SliceErrorRates",
@@ -46,4 +52,11 @@ __all__ = [
     "slice_tests",
     "sliced_rows",
     "slices_over_time",
+    *_OF_SEGMENTS,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_SEGMENTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("calib.features.segments.search"), name)
