@@ -204,6 +204,7 @@ class Table:
     exact: pd.DataFrame | None = field(default=None, compare=False)
     opened: tuple[tuple[Text, ...], ...] = ()
     is_open: frozenset[int] = frozenset()
+    drawn_head: str = ""  # On a page it stands above what the cells of a column draw.
 
     def html(self) -> str:
         kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]

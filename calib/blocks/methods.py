@@ -34,7 +34,7 @@ BEST_HELP = (
 )
 # The plain name of a metric stands in front of that of the field.
 PLAIN = {
-    "log_loss": "Error on unseen rows",
+    "log_loss": "Error on held-out rows",
     "ece_uniform": "Average gap",
     "ece_quantile": "Average gap",
     "ks_error": "Largest cumulative gap",
@@ -60,6 +60,7 @@ HOLM_HELP = (
 )
 HOLM = "p (Holm)"
 TIED = "tied with the best"
+CHANGE_DRAWN = "Change and interval\n(line: no change)"
 TESTS_READING = (
     "A test rejects calibration if its p-value after Holm's correction for the number of tests, "
     f"those of a matrix's classes included, is below {SIGNIFICANCE:g}. The verdict uses these "
@@ -139,6 +140,7 @@ def metric_table(
         exact=pd.DataFrame(exact),
         opened=tuple((opened or {}).get(key, ()) for key in methods) if opened else (),
         is_open=frozenset(n for n, key in enumerate(methods) if key == recommended),
+        drawn_head=CHANGE_DRAWN,
     )
 
 

@@ -73,6 +73,7 @@ from calib.uncertainty import Estimate
 from calib.words.measures import binning, details, verdicts
 
 SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
+LEAST_SIDE = 214  # Pixels of the small panel where names have the least room.
 ADJUSTMENTS_WIDTH, ADJUSTMENTS_HEIGHT = 640, 230
 # More labels would cover the curves; then a legend names them.
 MAX_LABELS = 5
@@ -84,7 +85,19 @@ Rows = Literal["test", "fitted"]
 BY_RULE = Subject(
     "by rule", "Automatic ε", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
 )
-ROW_WORDS = {"test": "Scored rows", "fitted": "Fitted rows"}
+
+
+def row_words(analysis: Analysis, rows: Rows) -> str:
+    """The rows of the dots. Without test rows, calibrators are fitted on all rows and score them.
+
+    >>> import calib
+    >>> held_out = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> row_words(calib.analyze(held_out, {"methods": ("beta",)}), "fitted")
+    'all rows'
+    """
+    if analysis.data.protocol != "test rows":
+        return "all rows"
+    return "the test rows" if rows == "test" else "the calibration rows"
 
 
 @chart
@@ -117,7 +130,7 @@ def functions_chart(
     recommended : str, optional
         Key of the method with a strong line. Default: the one that the analysis recommends.
     small : bool
-        Whether to leave out names, knots and the histogram, for a place beside
+        Whether to have short names and to leave out knots and the histogram, for a place beside
         `adjustments_chart`, which has them.
 
     Raises
@@ -143,8 +156,9 @@ def functions_chart(
 
     parts = [(bins.mean_score, part) for part in (bins.observed, bins.low, bins.high)]
     bars = [(scale.at(x), scale.at(y)) for x, y in parts]
-    notes, leaders = ([], []) if small else drawn.labels(place, bars, ends, ends, (SIDE, SIDE))
-    has_legend = not notes and not small
+    side = LEAST_SIDE if small else SIDE
+    notes, leaders = drawn.labels(place, bars, ends, ends, (side, side), short=small)
+    has_legend = not notes
     layers = [
         diagonal(scale, "Identity", legend=has_legend),
         dots(drawn.observed, bins, scale, joined=False),
@@ -161,7 +175,7 @@ def functions_chart(
         "functions small" if small else "functions",
         panels,
         layers,
-        drawn.alt("Lines are calibration functions, dots observed frequencies"),
+        drawn.alt("Lines are calibration functions, dots frequencies"),
         title="Calibration functions" if small else title(analysis, methods),
         details="" if small else details(analysis, binning(analysis)),
         of=(analysis.data.name, rows),
@@ -253,7 +267,7 @@ def adjustments_chart(
         f"{'Points' if points else 'Log-odds'} added to the score",
         range=upward,
         nticks=7,
-        tickformat="+~g",
+        tickformat="~g",
     )
     return draw(
         "adjustments",
@@ -266,7 +280,7 @@ def adjustments_chart(
             *drawn.below(highlight_knots),
         ],
         drawn.alt(
-            "Lines are calibrated probabilities minus scores, dots observed minus mean scores"
+            "Lines are calibrated probabilities minus scores, dots frequencies minus mean scores"
         ),
         title=title(analysis, methods),
         details=details(analysis, binning(analysis)),
@@ -300,10 +314,11 @@ class _Drawn:
         axis: AxisKind,
         recommended: str | None,
     ) -> _Drawn:
-        if rows not in ROW_WORDS:
+        if rows not in get_args(Rows):
             raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")
         bins = analysis.uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
-        observed = Subject("rows", ROW_WORDS[rows], style_of("uncalibrated"))
+        name = f"Observed in bins of {row_words(analysis, rows)}"
+        observed = Subject("rows", name, style_of("uncalibrated"))
         return cls(analysis, methods, bins, observed, scale_for(axis, [bins]), recommended)
 
     @property
@@ -320,13 +335,17 @@ class _Drawn:
         across: Sequence[float],
         upward: Sequence[float],
         pixels: tuple[int, int],
+        *,
+        short: bool = False,
     ) -> tuple[list[Note], list[Layer]]:
         """Names beside the curves and lines from them to the curves, unless there are too many."""
         labels = _labelled(self.analysis, self.methods)
         if len(labels) > MAX_LABELS:
             return [], []
         colors = {result.key: self.subject(result).style.color for result in self.results}
-        return _labels(self.analysis, labels, colors, place, bars, across, upward, pixels)
+        return _labels(
+            self.analysis, labels, colors, place, bars, across, upward, pixels, short=short
+        )
 
     def curves(
         self, curve: Curve, before: Mapping[str, CalibrationFunction], *, legend: bool
@@ -388,8 +407,8 @@ class _Drawn:
 
     def alt(self, shown: str) -> str:
         return (
-            f"{function_findings(self.analysis).sentence}. {shown} of the "
-            f"{self.observed.name.lower()}. {verdicts(self.analysis, self.methods)}"
+            f"{function_findings(self.analysis).sentence}. {shown}, "
+            f"{within_sentence(self.observed.name)}. {verdicts(self.analysis, self.methods)}"
         )
 
 
@@ -410,6 +429,8 @@ def _labels(
     across: Sequence[float],
     upward: Sequence[float],
     pixels: tuple[int, int],
+    *,
+    short: bool,
 ) -> tuple[list[Note], list[Layer]]:
     """Names beside the curves, and lines from them to the curves."""
 
@@ -431,7 +452,7 @@ def _labels(
         # A name stands where its curve is far from the others.
         clear = apart >= np.quantile(apart, 0.75)
         points = np.column_stack([at, heights[keys[0]]])[clear]
-        words = _words(analysis, {key: colors[key] for key in keys}, points)
+        words = _words(analysis, {key: colors[key] for key in keys}, points, short=short)
         beside.append(replace(words, panel=pixels))
     notes, leaders = placed(beside, np.concatenate([*curves, *drawn]))
     return (
@@ -448,12 +469,18 @@ def _back(share: Any, ends: Sequence[float]) -> Any:
     return ends[0] + share * (ends[1] - ends[0])
 
 
-def _words(analysis: Analysis, colors: Mapping[str, str], points: FloatArray) -> Words:
+def _words(
+    analysis: Analysis, colors: Mapping[str, str], points: FloatArray, *, short: bool
+) -> Words:
     """The names of curves that nearly coincide, each in the colour of its curve."""
-    lines = {escaped(CALIBRATORS[key].label): color for key, color in colors.items()}
+    names = {
+        key: CALIBRATORS[key].short_label if short else CALIBRATORS[key].label for key in colors
+    }
+    lines = {escaped(names[key]): color for key, color in colors.items()}
     first, *others = lines
-    if next(iter(colors)) != analysis.recommendation.method:
-        return Words(tuple(lines), points, is_name=False, colors=tuple(lines.values()))
+    is_advised = next(iter(colors)) == analysis.recommendation.method
+    if short or not is_advised:
+        return Words(tuple(lines), points, is_name=is_advised, colors=tuple(lines.values()))
     near = ["nearly the same:"] if others else []
     return Words(
         (first, "recommended", *near, *others),

@@ -82,7 +82,7 @@ class SummaryLine:
 
 def summary_lines(analysis: Analysis, plan: PlanChoice | None = None) -> list[SummaryLine]:
     """The scores now and after what is recommended; with a plan, of the rows since a change."""
-    unseen = "on held-out rows" if analysis.data.protocol == "folds" else "on test rows"
+    rows = "on held-out rows" if analysis.data.protocol == "folds" else "on test rows"
     if plan is None:
         now, after = analysis.uncalibrated, analysis.advised
         # Without evidence the largest gap is chance, so it is not named.
@@ -93,7 +93,7 @@ def summary_lines(analysis: Analysis, plan: PlanChoice | None = None) -> list[Su
         ]
         if after is not None:
             of = _subject("after", f"After {after.short_label}", AFTER_STYLE)
-            lines.append(SummaryLine(of, after.reliability, after.histogram, unseen))
+            lines.append(SummaryLine(of, after.reliability, after.histogram, rows))
         return lines
     settings = analysis.settings
     earlier, now_curve, after_curve = (
@@ -111,7 +111,7 @@ def summary_lines(analysis: Analysis, plan: PlanChoice | None = None) -> list[Su
     return [
         SummaryLine(_subject("now", f"Since {since}, now", NOW_STYLE), now_curve, heights[1], said),
         SummaryLine(
-            _subject("after", f"Since {since}, after", AFTER_STYLE), after_curve, heights[2], unseen
+            _subject("after", f"Since {since}, after", AFTER_STYLE), after_curve, heights[2], rows
         ),
         SummaryLine(
             _subject("earlier", f"Until {until}", EARLIER_STYLE), earlier, heights[0], "hollow dots"

@@ -11,6 +11,8 @@ from calib.figures.functions import (
     functions_chart,
 )
 from calib.figures.theme import faded, style_of
+from calib.text import escaped
+from calib.words.measures import unmarked
 
 
 def test_maps_are_the_calibration_functions(analysis, trace):
@@ -43,13 +45,13 @@ def test_what_is_added_is_the_calibrated_probability_minus_the_score(analysis, t
     assert low < 0.0 < high
 
 
-def test_a_small_chart_has_the_same_curves_and_no_names(analysis, trace):
+def test_a_small_chart_has_the_same_curves_and_names(analysis, trace):
     methods = tuple(analysis.methods)
     small, whole = (functions_chart(analysis, methods, small=small) for small in (True, False))
     for key in ("platt", "isotonic"):
         drawn = (trace(chart.figure, f"map {key}") for chart in (small, whole))
         np.testing.assert_array_equal(*(line.y for line in drawn))
-    assert not small.notes
+    assert small.notes
     assert len(small.panels.names) == 1
 
 
@@ -134,6 +136,30 @@ def test_curves_that_nearly_coincide_have_a_line_of_words_each(analysis):
     assert colors["Platt scaling (on scores)"] == style_of("platt").color
 
 
+def test_the_small_chart_names_every_curve_in_short(analysis):
+    methods = ("platt", "isotonic", "beta")
+    notes = functions_chart(analysis, methods, small=True).notes
+    colors = {unmarked(note.text): note.color for note in notes}
+    assert colors == {
+        escaped(analysis.methods[key].short_label): style_of(key).color for key in methods
+    }
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rows", "words"),
+    [
+        ("folds", "fitted", "all rows"),
+        ("folds", "test", "all rows"),
+        ("test rows", "test", "the test rows"),
+        ("test rows", "fitted", "the calibration rows"),
+    ],
+)
+def test_the_legend_says_in_words_which_rows_the_dots_are_of(analysis, protocol, rows, words):
+    data = dataclasses.replace(analysis.data, protocol=protocol)
+    drawn = functions_chart(dataclasses.replace(analysis, data=data), ("platt",), rows=rows)
+    assert f"Observed in bins of {words}" in {one.label for one in drawn.layers if one.legend}
+
+
 def test_many_curves_have_a_legend(analysis):
     methods = {f"m{i}": analysis.methods["isotonic"] for i in range(6)}
     steps = {
@@ -148,6 +174,9 @@ def test_many_curves_have_a_legend(analysis):
     chart = functions_chart(many, tuple(many.methods))
     assert not chart.notes
     assert sum(layer.legend for layer in chart.layers) >= len(many.methods)
+    small = functions_chart(many, tuple(many.methods), small=True)
+    assert not small.notes
+    assert sum(layer.legend for layer in small.layers) >= len(steps)
 
 
 def test_unknown_rows_are_refused(analysis, texts):

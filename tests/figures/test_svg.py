@@ -18,7 +18,7 @@ def test_the_legend_lies_below_the_title_of_the_axis():
     drawn = to_svg(functions_chart(analysis, ["platt"]))
     texts = re.findall(r'<text [^>]*?y="([\d.]+)"[^>]*>([^<]+)</text>', drawn)
     heights = {text: float(y) for y, text in texts}
-    assert heights["Scored rows"] > heights["Score"] + 6
+    assert heights["Observed in bins of all rows"] > heights["Score"] + 6
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 
 import calib
 from calib.analysis import LiveAnalysis, method_results
+from calib.blocks.methods import CHANGE_DRAWN
 from calib.calibrators import CALIBRATORS
 from calib.figures import answer
 from calib.loading.examples import EXAMPLES
@@ -132,13 +133,23 @@ def test_rows_are_sorted_by_exact_numbers_and_copied_with_printed_ones(analysis)
     )
     assert [*map(float, orders)] == [losses[key] for key in analysis.ranked]
     head, *lines = [line.split("\t") for line in drawn["text"].split("\n")]
-    at = head.index("Error on unseen rows (log loss)")
+    at = head.index("Error on held-out rows (log loss)")
     assert [line[at] for line in lines] == [f"{losses[key]:.4f}" for key in analysis.ranked]
     assert str(losses["platt"]) in drawn["exact"]
     markdown = drawn["markdown"].split("\n")
     assert len(markdown) == 2 + len(analysis.methods)
     assert all(line.startswith("| ") and line.endswith(" |") for line in markdown)
     assert f"{losses['platt']:.4f} (" in drawn["markdown"]
+
+
+def test_what_a_column_draws_has_a_head(analysis):
+    (drawn,) = [data for data in tables(start("Calibrators")) if data["name"] == "metrics"]
+    heads = re.findall(r"<th scope=\"col\".*?</th>", drawn["markup"], re.DOTALL)
+    (row,) = re.findall(r"<tr class=marked>.*?</tr>", drawn["markup"], re.DOTALL)
+    cells = re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)
+    with_head = [CHANGE_DRAWN in head for head in heads]
+    assert with_head == ["<svg" in cell for cell in cells]
+    assert sum(with_head) == 1
 
 
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended(texts):

@@ -148,6 +148,8 @@ def _head(block: Table) -> str:
         name = escape(label)
         if any(row[i].order is not None for row in block.rows):
             name = f"<button type=button name=sort>{name}</button>"
+        if any(row[i].drawn for row in block.rows):
+            name = f"<span class=drawn>{escape(block.drawn_head)}</span>{name}"
         title = escape(block.meanings.get(label, ""))
         cells.append(f'<th scope="col"{_text(i, block.n_text)} title="{title}">{name}</th>')
     return "".join(cells)

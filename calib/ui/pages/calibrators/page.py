@@ -76,7 +76,7 @@ MATRIX_CHANGE = """
 - **Accuracy** changes only if a method reorders the classes of a row. Temperature scaling, clipping
   and the KS spline never do.
 """
-MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels."
+MODELS_TABLE = "Uncalibrated → calibrated, on held-out rows. Small: intervals and chance levels."
 MODELS_BEST_HELP = (
     "Log loss minus the lowest one, of the uncalibrated scores. Tied with the best: the interval "
     "includes 0."
@@ -255,7 +255,7 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     # The table below has the same digits.
     changed, bounds = metric_change("log_loss", before, after, change)
     at = level(analysis.settings.confidence_level)
-    said = f"{loss} on unseen rows {number(before)} → {number(after)}, change {changed}"
+    said = f"{loss} on held-out rows {number(before)} → {number(after)}, change {changed}"
     said += f", {at} CI {bounds}" if bounds else ""
     name = method_label(key)
     # Calibrators of whole rows, and a stack, have no number of parameters.

@@ -103,7 +103,7 @@ SHOWN = Choice[tuple[str, ...]](
     default=(),  # An empty choice shows the uncalibrated and the recommended scores.
     values=several(METHOD),
     label="Show",
-    help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
+    help="Calibrated scores are held-out. At first: uncalibrated and recommended.",
     chip=lambda keys: f"{len(keys)} shown",
     acts_on=on("Reliability"),
     widget=PILLS,
@@ -115,7 +115,7 @@ CLASSES = Choice[str](
     default="uncalibrated",
     values=METHOD,
     label="Scores of",
-    help="Calibrated scores are out-of-fold.",
+    help="Calibrated scores are held-out.",
     chip=lambda key: f"Classes of {method_label(key)}",
     acts_on=on("Slices", when="by class"),
     widget=st.selectbox,
