@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from calib.analysis import Analysis
@@ -35,14 +36,17 @@ def periods(
     changes: Mapping[str, PeriodChange] | None = None,
     *,
     most: int | None = None,
+    young: float = math.nan,
 ) -> tuple[Block, ...]:
     """The finding, the change of each method over time, the chart and the tables.
 
-    The keys are methods. A report has no `changes`. The tables have the last `most` periods.
+    The keys are methods. A report has no `changes`. The tables have the last `most` periods. The
+    chart is hatched from the position `young` on.
     """
     first, changes = tables["uncalibrated"], changes or {}
     change = changes.get("uncalibrated")
-    drawn = period_chart(tables, change, recommended=analysis.recommendation.method)
+    advised = analysis.recommendation.method
+    drawn = period_chart(tables, change, recommended=advised, young=young)
     sentences = (
         Paragraph(
             wording.sentence(one, first.unit),

@@ -41,6 +41,7 @@ FULL_DOT_AREA = 30.0**2
 MIN_DOT_SIZE = 5.0
 # A name in a title is escaped, and half of "&lt;" would be no character.
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+HATCH_GAP = 7.0  # Pixels between two lines.
 MAX_TITLE_LETTERS = 50  # More letters of a title do not fit beside each other on a phone.
 RATES: Mapping[str, tuple[str, Dash]] = {
     "corp": ("CORP line", "solid"),
@@ -247,6 +248,26 @@ def _edge(color: str, n_places: int) -> Line:
     if n_places == 1:  # The area is empty, so a thick stroke takes its place.
         return Line(color, 8)
     return Line(GREY, 1) if color == BAND else Line(color, 0)
+
+
+def hatched(
+    across: tuple[float, float], upward: Sequence[float], pixels: float, height: float
+) -> Layer:
+    """Oblique lines over a part of a panel, such as days whose outcomes may not be final.
+
+    `across` are the ends of the part, `upward` those of the y-axis. `pixels` are those of one unit
+    across, and `height` those of the panel.
+    """
+    (left, right), (low, high) = across, upward
+    rise = height / pixels  # A line that rises over the whole panel is as long as this.
+    start = np.arange(left - rise, right, HATCH_GAP / pixels)
+    ends = np.stack([np.maximum(start, left), np.minimum(start + rise, right)])
+    heights = low + (ends - start) / rise * (high - low)
+    # A line ends at each None.
+    x, y = (
+        [value for pair in part.T.tolist() for value in (*pair, None)] for part in (ends, heights)
+    )
+    return Layer("hatched", x, y, name="Outcomes may not be final", line=Line(FRAME, 1))
 
 
 def reference(width: float = 1.0, dash: Dash | None = "dot") -> Line:

@@ -19,6 +19,7 @@ from calib.figures.layers import (
     Subject,
     area,
     few_entry,
+    hatched,
     legend_entry,
     method,
     reference,
@@ -57,6 +58,7 @@ def period_chart(
     change: PeriodChange | None = None,
     *,
     recommended: str = "",
+    young: float = math.nan,
 ) -> Chart:
     """Calibration over time: base rate, slope, intercept and KS error of each period.
 
@@ -72,6 +74,9 @@ def period_chart(
         in the other panels.
     recommended : str
         Key of the method that the analysis recommends. Its line is strong.
+    young : float
+        Position from which on the chart is hatched, because outcomes may not be final: 0 is the
+        beginning of the first period, and 1.5 the middle of the second.
 
     Examples
     --------
@@ -97,22 +102,27 @@ def period_chart(
         rates=[title for name, title in PANELS.items() if name in RATES],
     )
     marked = np.any([table.significant(SIGNIFICANCE) for table in tables.values()], axis=0)
-    layers = [*_change(change, at, list(ranges.values())), *_marks(marked, at, ranges[KS])]
+    across, layers = padded(at, margin=MARGIN, least=0.5), list[Layer]()
+    if has_young := math.isfinite(young):
+        ends = (max(young, float(at[0])) - 0.5, float(at[-1]) + 0.5)
+        pixels = panels.width / (across[1] - across[0])
+        layers += _hatched(ends, pixels, list(ranges.values()))
+    layers += [*_change(change, at, list(ranges.values())), *_marks(marked, at, ranges[KS])]
     layers.append(_line(OBSERVED, first, "base_rate", 0))
     subjects = [method(key, recommended) for key in tables]
     for of, table in zip(subjects, tables.values(), strict=True):
         layers += _method(of, table)
     layers += [legend_entry(of) for of in (OBSERVED, *subjects)]
     layers += few_entry(table.few for table in tables.values())
-    ends = padded(at, margin=MARGIN, least=0.5)
     layers += [
-        Layer(f"ideal {panel}", ends, [IDEAL[name]] * 2, panel=panel, line=reference())
+        Layer(f"ideal {panel}", across, [IDEAL[name]] * 2, panel=panel, line=reference())
         for panel, name in enumerate(PANELS)
         if name in IDEAL
     ]
     unit = first.unit
     parts = [f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}"]
     parts += [f"shaded KS: p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
+    parts += ["hatched: outcomes may not be final"] if has_young else []
     return draw(
         "periods",
         panels,
@@ -138,6 +148,16 @@ def _change(
         for panel, upward in enumerate(ranges)
         if panel != KS_PANEL
         for layer in _shaded("change", "Changed", change.wrong, at, upward, panel)
+    ]
+
+
+def _hatched(
+    ends: tuple[float, float], pixels: float, ranges: Sequence[Sequence[float]]
+) -> list[Layer]:
+    """The days whose outcomes may not be final, in every panel."""
+    return [
+        replace(hatched(ends, upward, pixels, PANEL_HEIGHT), key=f"hatched {panel}", panel=panel)
+        for panel, upward in enumerate(ranges)
     ]
 
 

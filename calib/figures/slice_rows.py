@@ -15,6 +15,7 @@ import numpy as np
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures.layers import HATCH_GAP
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate
 from calib.text import count, p_value, percent, points, printed_change
@@ -90,13 +91,15 @@ class SliceRow:
 class TimeAxis:
     """The periods below the rows. `change` is the period in which a change begins, if there is one.
 
-    `is_split` says whether that period also has rows before the change.
+    `is_split` says whether that period also has rows before the change. Outcomes may not be final
+    from `young` on, which is in periods from the left.
     """
 
     names: Sequence[str]
     about: str
     change: int | None = None
     is_split: bool = False
+    young: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -390,6 +393,8 @@ def _strip(row: SliceRow, time: TimeAxis, upward: float) -> str:
     for share in (0.0, 0.5, 1.0):
         at = f"{y(share * upward):.1f}"
         parts.append(f'<line class=grid x1="0" x2="100%" y1="{at}" y2="{at}"/>')
+    if math.isfinite(time.young):
+        parts.append(_hatched(width * time.young))
     after = row.after.predicted if row.after is not None else None
     radius = 4 if n <= 24 else 3
     dots = []
@@ -425,6 +430,16 @@ def _strip(row: SliceRow, time: TimeAxis, upward: float) -> str:
     )
 
 
+def _hatched(left: float) -> str:
+    """Oblique lines from a share of the width on; all strips have the same pattern."""
+    return (
+        f"<defs><pattern id=young width={HATCH_GAP} height={HATCH_GAP} patternUnits=userSpaceOnUse "
+        f'patternTransform="rotate(45)"><path class=hatch d="M0 0V{HATCH_GAP}"/></pattern></defs>'
+        f'<rect class=young x="{left:.2f}%" y="4" width="{100.0 - left:.2f}%" '
+        f'height="{STRIP_HEIGHT - 8}"/>'
+    )
+
+
 def _step(left: float, right: float, y: float, when: str) -> str:
     ends = f'x1="{left:.2f}%" x2="{right:.2f}%" y1="{y:.1f}" y2="{y:.1f}"'
     return f'<line class="step {when}" {ends}/>'
@@ -453,5 +468,7 @@ def _legend(rows: Sequence[SliceRow], frame: RowsFrame) -> Iterator[str]:
     if frame.time is not None:
         yield mark("seen", "Observed in a period")
         yield mark("band", f"{frame.level} of the dots of calibrated scores")
+    if frame.time is not None and math.isfinite(frame.time.young):
+        yield mark("young", "Outcomes may not be final")
     for note in frame.notes:
         yield f"<span>{escape(note)}</span>"

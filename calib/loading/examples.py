@@ -49,7 +49,8 @@ class Example:
 
     `key` is its name in code, and `name` that on the pages. `kind` says in a few words what it
     shows. `story` describes the model, and what to look for. `load_models` returns the predictions
-    of each model by its name; every call returns the same objects.
+    of each model by its name; every call returns the same objects. Outcomes are final `horizon`
+    days after the prediction.
     """
 
     key: str
@@ -57,6 +58,7 @@ class Example:
     kind: str
     story: str
     load_models: Callable[[], Mapping[str, Predictions]]
+    horizon: int = 0
 
     @property
     def title(self) -> str:
@@ -71,7 +73,7 @@ EXAMPLES: Registry[Example] = Registry("example")
 
 
 def _example(
-    key: str, name: str, kind: str, story: str
+    key: str, name: str, kind: str, story: str, horizon: int = 0
 ) -> Callable[[Callable[[], Predictions | Mapping[str, Predictions]]], None]:
     def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
         def models() -> dict[str, Predictions]:
@@ -83,7 +85,7 @@ def _example(
                 }
             return {example.title: replace(loaded, name=key, origin=Origin(example=key))}
 
-        example = Example(key, name, kind, story, cache(models))
+        example = Example(key, name, kind, story, cache(models), horizon)
         EXAMPLES.add(key, example)
 
     return register
@@ -256,6 +258,7 @@ def _rounds() -> dict[str, Predictions]:
     "A model predicts every day which customers leave within 30 days. The rows are simulated. From "
     "1 May on, prepaid customers leave more often than predicted, after a competitor's offer. Open "
     "Monitor to see when this could be known, and Slices for each plan.",
+    horizon=30,
 )
 def _churn() -> Predictions:
     rng = np.random.default_rng(5)

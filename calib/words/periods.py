@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from calib.analysis.periods import PeriodChange, PeriodTable
+from calib.analysis.periods.cutting import LastDays
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import IntArray
-from calib.text import p_value, percents, period, plural
+from calib.text import day_words, p_value, percents, period, plural
 
 
 def sentence(change: PeriodChange, unit: str) -> str:
@@ -28,6 +29,20 @@ def sentence(change: PeriodChange, unit: str) -> str:
         f"{when} predictions {are} too {wrong}: {mean} predicted, {observed} observed; {otherwise} "
         f"{other_mean}, {other_observed} ({at})."
     )
+
+
+def counted_until(days: LastDays) -> str:
+    """Up to which day rows are counted, and how many days' outcomes may not be final.
+
+    >>> from datetime import date
+    >>> counted_until(LastDays(date(2026, 6, 1), date(2026, 8, 31), 30))[39:]
+    'Outcomes of the last 30 days may not be final; Monitor leaves these days out.'
+    """
+    until = f"Rows up to {day_words(days.last)} are counted."
+    if not days.horizon:
+        return until
+    last = "last day" if days.horizon == 1 else f"last {plural(days.horizon, 'day')}"
+    return f"{until} Outcomes of the {last} may not be final; Monitor leaves these days out."
 
 
 def heading(table: PeriodTable) -> str:

@@ -122,3 +122,15 @@ def test_a_period_without_rows_is_left_free():
     drawn = slice_rows([timed], replace(FRAME, time=time))
     assert len(re.findall("<rect class=band", drawn)) == 2
     assert "nan" not in drawn
+
+
+def test_days_whose_outcomes_may_not_be_final_are_hatched_in_every_strip():
+    rates = np.full(4, 0.3)
+    timed = row(over_time=rates, half=np.full(4, 0.02), after=None)
+    timed = replace(timed, before=replace(timed.before, predicted=rates))
+    time = TimeAxis(("a", "b", "c", "d"), "By period", young=3.5)
+    drawn = slice_rows([timed, timed], replace(FRAME, time=time))
+    assert len(re.findall(r'<rect class=young x="87.50%" y="\d+" width="12.50%"', drawn)) == 2
+    assert '<i class="young"></i>' in drawn
+    final = slice_rows([timed], replace(FRAME, time=TimeAxis(time.names, "By period")))
+    assert "young" not in final

@@ -43,6 +43,7 @@ SHOWN_BY_THESE_ROWS: dict[str, Any] = {
     "apart": 3,
     "time": "side",
     "unit": "year",
+    "horizon": 20,
     "cost_fp": 50.0,
     "cost_fn": 0.02,
     "capacity": 0.3,
@@ -59,11 +60,11 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Other data show these: a matrix, several models, an inspected bin. The last three change only
+# Other data show these: a matrix, several models, an inspected bin. The last two change only
 # Monitor, which has no chips.
 OTHERWISE = {
     *("view", "model", "classes", "slice_kind", "since_change", "bin_of"),
-    *("horizon", "watched", "stored_monitor"),
+    *("watched", "stored_monitor"),
 }
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE

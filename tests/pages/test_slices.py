@@ -15,6 +15,7 @@ from calib.ui.layout import tables as page_tables
 from calib.ui.session import results, state, turns
 from calib.ui.session.choices import APART
 from calib.ui.session.session import Session
+from calib.words import periods as period_wording
 from tests.pages.harness import (
     address,
     copied,
@@ -201,6 +202,31 @@ def test_the_only_column_of_dates_is_the_time_column_until_none_is_chosen(texts)
     # Monitor has no work without a time.
     assert state.time_column(Session.from_link(address(app)), model_of(session_of(app)).rows) == ""
     assert go(app, "Monitor").selectbox(key="time").value == "predicted_at"
+
+
+def test_overview_and_slices_say_which_days_may_not_be_final_as_monitor_does(texts):
+    app = start("Monitor", ex="churn")
+    assert app.number_input(key="horizon").value == 30
+    said_of = {page: said(go(app, page)) for page in ("Overview", "Slices")}
+    drawn = rows_of(app)["All rows"]
+    session = session_of(app)
+    sentence = period_wording.counted_until(results.last_days(session, model_of(session)))
+    assert "last 30 days" in sentence
+    texts(sentence)
+    assert sentence in said_of["Overview"]
+    shown = next(each["markup"] for each in tables(app) if each["name"] == "slices")
+    assert sentence in shown
+    # The last of twelve months has 31 days, and only the outcomes of its first are final.
+    assert f'<rect class=young x="{100 * (11 + 1 / 31) / 12:.2f}%"' in drawn
+    hatched = traces(opened(app, "folded_periods_first"), "chart_periods")[
+        "Outcomes may not be final"
+    ]
+    left = min(x for x in unpacked(hatched["x"]) if x is not None)
+    assert left == pytest.approx(10.5 + 1 / 31)
+    # With 0 Monitor leaves nothing out, and nothing is hatched.
+    final = start("Slices", ex="churn", horizon="0")
+    assert "young" not in rows_of(final)["All rows"]
+    assert "may not be final" not in said(final)
 
 
 def test_of_two_columns_of_dates_none_is_the_time_column():

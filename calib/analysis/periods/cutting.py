@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -61,6 +63,14 @@ class Periods(Locked):
         """Number of rows without a time."""
         return int((self.codes < 0).sum())
 
+    def place(self, at: float) -> float:
+        """Where a position is if periods without rows take no room, in periods from the first."""
+        if math.isnan(at):
+            return at
+        i = int(np.searchsorted(self.position, math.floor(at)))
+        inside = i < len(self) and self.position[i] == math.floor(at)
+        return i + at % 1.0 if inside else float(i)
+
     def rows(self, chosen: NDArray[Any]) -> Periods:
         """The same periods for rows selected by a mask or by indices. Some can be empty."""
         return Periods(self.unit, self.names, self.position, self.codes[chosen])
@@ -108,6 +118,50 @@ def cut_periods(
             f"got {len(periods):,}."
         )
     return periods
+
+
+@dataclass(frozen=True, slots=True)
+class LastDays:
+    """The days of some rows, and the youngest of them, whose outcomes may not be final.
+
+    Attributes
+    ----------
+    first, last : date
+    horizon : int
+        Days after which an outcome is final.
+    """
+
+    first: date
+    last: date
+    horizon: int
+
+    @classmethod
+    def of(cls, values: NDArray[Any], horizon: int) -> LastDays | None:
+        """The days of a time column; None if it has no dates."""
+        dates = values[~np.isnat(values)] if values.dtype.kind == "M" else values[:0]
+        if not len(dates):
+            return None
+        first, last = (day.astype("datetime64[D]").item() for day in (dates.min(), dates.max()))
+        return cls(first, last, horizon)
+
+    def begin(self, unit: str) -> float:
+        """The position from which on periods have young days, in periods from the first one.
+
+        It is NaN if there are none, or the periods are not of days.
+
+        >>> round(LastDays(date(2026, 6, 10), date(2026, 8, 31), 16).begin("month"), 3)
+        2.484
+        """
+        if not self.horizon or unit not in UNITS:
+            return float("nan")
+        first, last = np.array([self.first, self.last], dtype="datetime64[D]").astype(np.int64)
+        day = max(first, last - self.horizon + 1)
+        # No period is longer than a year.
+        around = day + np.arange(-366, 367)
+        numbers = _numbers(around, unit)
+        whole = around[numbers == numbers[366]]
+        before = numbers[366] - _numbers(np.array([first]), unit)[0]
+        return float(before + (day - whole[0]) / len(whole))
 
 
 def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Periods:

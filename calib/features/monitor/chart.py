@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from calib.features.monitor.result import Monitored
 from calib.figures.axes import PanelAxis, Panels, padded, stacked
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import Layer, Line, Marker, Note, area, reference
-from calib.figures.theme import ADVISED, DOUBT, FRAME, GREY, RIM, faded
+from calib.figures.layers import Layer, Line, Marker, Note, area, hatched, reference
+from calib.figures.theme import ADVISED, DOUBT, GREY, RIM, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import (
     MONTHS,
@@ -32,7 +32,7 @@ from calib.text import (
 )
 
 # These are pixels.
-WIDTH, RATE_HEIGHT, GAP, HATCH_GAP = 640, 220, 34, 7
+WIDTH, RATE_HEIGHT, GAP = 640, 220, 34
 SLICE_WIDTH, SLICE_HEIGHT = 320, 130
 # Heights in pixels of the zones of the evidence: none, some, and enough for an alarm.
 CALM, WATCH, ALARM = 36.0, 16.0, 20.0
@@ -51,7 +51,6 @@ ZONES = (
     ("watch", CALM, CALM + WATCH, faded(DOUBT, 0.08)),
     ("alarm", CALM + WATCH, float(STRIP_HEIGHT), faded(DOUBT, 0.22)),
 )
-HATCH = Line(FRAME, 1)
 
 
 @chart
@@ -439,18 +438,7 @@ def _hatched(days: _Days, rates: Sequence[float], width: int, height: int) -> li
     """Lines across the days that are not tested yet."""
     if days.untested is None:
         return []
-    left, right = days.untested
-    low, high = rates
-    by_pixel = (days.last + 1.0) / width
-    across = height * by_pixel  # A line that rises over the whole panel is as long as this.
-    start = np.arange(left - across, right, HATCH_GAP * by_pixel)
-    ends = np.stack([np.maximum(start, left), np.minimum(start + across, right)])
-    heights = low + (ends - start) / across * (high - low)
-    # A line ends at each None.
-    x, y = (
-        [value for pair in part.T.tolist() for value in (*pair, None)] for part in (ends, heights)
-    )
-    return [Layer("untested", x, y, line=HATCH)]
+    return [hatched(days.untested, rates, width / (days.last + 1.0), height)]
 
 
 def _means(result: Monitored, row: pd.Series) -> str:

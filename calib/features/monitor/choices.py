@@ -1,28 +1,13 @@
-"""Choices of the page Monitor, which also has the time column and the slices of Slices."""
+"""Choices of the page Monitor, which also has the time column, slices and horizon of Slices."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from calib.text import plain
-from calib.ui.session.choice import Choice, Values, on, whole
+from calib.ui.session.choice import Choice, Values, on
 
-MAX_HORIZON = 3650
 ALL_ROWS, DATA_IN_USE = "All rows", "Data in use"
-
-DAYS: Values[int | None] = Values(whole(0, MAX_HORIZON).read, bounds=(0, MAX_HORIZON))
-
-HORIZON = Choice[int | None](
-    key="horizon",
-    link="horizon",
-    default=None,  # The example has a horizon of its own, and other data have 0.
-    values=DAYS,
-    label="Horizon, in days",
-    help="Rows are tested at this age, when outcomes are final. With 0 all rows are tested.",
-    chip="Horizon: {} days",
-    acts_on=on("Monitor"),
-    widget=st.number_input,
-)
 
 STORED_MONITOR = Choice[str](
     key="stored_monitor",

@@ -14,7 +14,7 @@ import streamlit as st
 from calib.blocks.kinds import Table, Value, row
 from calib.data.base import Data
 from calib.features.monitor.chart import monitor_chart, monitored_slice_chart
-from calib.features.monitor.choices import HORIZON, STORED_MONITOR, WATCHED
+from calib.features.monitor.choices import STORED_MONITOR, WATCHED
 from calib.features.monitor.replay import monitor
 from calib.features.monitor.result import Monitored
 from calib.features.monitor.rules import monitored
@@ -38,12 +38,12 @@ from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import blocks, charts, frame
 from calib.ui.session import state
-from calib.ui.session.choices import SLICE_BY, TIME
+from calib.ui.session.choices import HORIZON, SLICE_BY, TIME
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_store import opened_store
 
-EXAMPLE, EXAMPLE_HORIZON = "churn", 30
+EXAMPLE = "churn"
 # These are pixels. A chart over time needs the whole width.
 WIDTHS = (340, 460, 600, 760, 940, 1260)
 SLICE_WIDTHS, MAX_SLICES = (300, 360, 430), 12
@@ -256,9 +256,10 @@ def other_data(session: Session) -> None:
 
 @st.cache_resource(show_spinner=False)
 def example_monitor() -> Monitored:
-    rows = EXAMPLES[EXAMPLE].load()
+    example = EXAMPLES[EXAMPLE]
+    rows = example.load()
     time = next(name for name in rows.columns if rows.holds_dates(name))
-    return replayed(rows, time, EXAMPLE_HORIZON, "", rows.default_view)
+    return replayed(rows, time, example.horizon, "", rows.default_view)
 
 
 def ghost() -> None:
@@ -293,10 +294,7 @@ def time_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
 
 
 def horizon_control(session: Session) -> int:
-    is_example = session.upload is None and session.example == EXAMPLE
-    usual = EXAMPLE_HORIZON if is_example else 0
-    chosen = session[HORIZON]
-    value = usual if chosen is None else chosen
+    value = state.horizon(session)
     control(session, HORIZON, value=value)
     return value
 

@@ -25,6 +25,7 @@ from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.words import checks
 from calib.words.checks import Check
 from calib.words.measures import undrawn
+from calib.words.periods import counted_until
 
 DROP_PIXELS = 178
 MARKS: Mapping[str, str] = {
@@ -132,7 +133,9 @@ def holds(session: Session, model: state.Model, parts: Parts) -> tuple[str, ...]
         line(session, checks.of_ranking(analysis, parts, about))
         if session.upload is not None and session.unseen == "unknown":
             line(session, HELD_OUT)
-        st.caption(checks.LEGEND)
+        days = results.last_days(session, model)
+        counted = f"\n\n{counted_until(days)}" if days else ""
+        st.caption(f"{checks.LEGEND}{counted}")
     return checks.failing([bins, decisions])
 
 

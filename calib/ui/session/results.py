@@ -26,7 +26,7 @@ from calib.analysis.periods import (
     period_change,
     period_table,
 )
-from calib.analysis.periods.cutting import timed_rows
+from calib.analysis.periods.cutting import LastDays, timed_rows
 from calib.analysis.plans import PlanChoice, choose_plan, with_plan
 from calib.analysis.slices import (
     SliceCalibration,
@@ -57,6 +57,7 @@ from calib.crossfit.settings import Strategy
 from calib.curves.functions import Sensitivity, ece_sensitivity
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import BinTests, ReliabilityCurve, bin_tests, reliability_curve
+from calib.data.base import Data
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView, parse_view, rows_by_code
 from calib.figures.slice_rows import Scores
@@ -79,7 +80,7 @@ from calib.ui.session.choices import (
 )
 from calib.ui.session.memo import KeyedCall
 from calib.ui.session.session import Session
-from calib.ui.session.state import Model, time_column
+from calib.ui.session.state import Model, horizon, time_column
 from calib.ui.session.turns import in_other_process
 from calib.uncertainty import Errors, Replicates, replicate_cells, replicate_clusters
 from calib.uncertainty.replicates import replicate, resample_rows
@@ -413,6 +414,19 @@ def drawn_periods(session: Session, model: Model, time: str) -> Periods | None:
         return _timed(session, model, time)[1]
     except ValueError:  # The part of the page about periods says why.
         return None
+
+
+def last_days(session: Session, model: Model) -> LastDays | None:
+    """The days of the rows in the time column, if it has dates."""
+    time = time_column(session, model.rows)
+    if not time or not model.rows.holds_dates(time):
+        return None
+    view = session.settings.view
+    return session.memo(_last_days, model.rows, time, view, horizon(session))
+
+
+def _last_days(rows: Data, time: str, view: str, days: int) -> LastDays | None:
+    return LastDays.of(rows.timed(time, view)[0], days)
 
 
 def change_in(periods: Periods, plan: PlanChoice) -> tuple[int, bool]:

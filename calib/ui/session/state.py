@@ -29,6 +29,7 @@ from calib.ui.session.choice import Fact
 from calib.ui.session.choices import (
     AUTO_BINS,
     BIN_AT,
+    HORIZON,
     MAX_COMPARED,
     MODEL,
     N_BINS,
@@ -293,6 +294,14 @@ def time_column(session: Session, rows: Data) -> str:
         return chosen
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     return rows.time_name or (dates[0] if len(dates) == 1 else "")
+
+
+def horizon(session: Session) -> int:
+    """Days after which outcomes are final: as chosen, or of the example, or 0."""
+    chosen = session[HORIZON]
+    if chosen is not None:
+        return chosen
+    return EXAMPLES[session.example].horizon if session.upload is None else 0
 
 
 def facts(session: Session) -> set[Fact]:

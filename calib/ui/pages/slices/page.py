@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -177,6 +179,8 @@ def draw_rows(
     """Draw a row per slice; returns the action of the row whose button was pressed."""
     rows = scores.rows(actions(model, scores, plan))
     n_slices, first = len(scores.gaps_now), [*scores.labels.values()]
+    days = results.last_days(session, model)
+    until = [period_wording.counted_until(days)] if days else []
     more = [f"The {len(rows) - 1} slices with the strongest evidence, of {n_slices:,}."]
     about = RowsFrame(
         f"Slice by {' and '.join(scores.columns)}, most evidence first",
@@ -186,7 +190,7 @@ def draw_rows(
         "correct" if model.analysis.has_answers else "positive",
         RECALIBRATE,
         time_axis(session, model, plan, time),
-        [TESTED.format(n_slices), *(more if len(rows) - 1 < n_slices else [])],
+        [TESTED.format(n_slices), *(more if len(rows) - 1 < n_slices else []), *until],
     )
     with st.container(key="slice_rows"):
         return tables.with_buttons("slices", "slices", scores.copied(), slice_rows(rows, about))
@@ -199,11 +203,14 @@ def time_axis(
     if periods is None or len(periods) > MAX_STRIP_PERIODS:
         return None
     names = [period(name, periods.unit) for name in periods.names]
-    about = "Observed (dots) and predicted (line) by period"
+    days = results.last_days(session, model)
+    young = periods.place(days.begin(periods.unit)) if days else math.nan
+    axis = TimeAxis(names, "Observed (dots) and predicted (line) by period", young=young)
     if plan is None:
-        return TimeAxis(names, about)
+        return axis
     change, is_split = results.change_in(periods, plan)
-    return TimeAxis(names, f"{about}; change on {day_words(plan.since)}", change, is_split)
+    about = f"{axis.about}; change on {day_words(plan.since)}"
+    return replace(axis, about=about, change=change, is_split=is_split)
 
 
 def actions(
@@ -361,7 +368,10 @@ def show_periods(
     place = folded("Chart and numbers of the periods", "periods")
     if place is not None:
         with place:
-            shown = session.memo(period_blocks.periods, model.analysis, column, made, changes)
+            days = results.last_days(session, model)
+            young = days.begin(first.unit) if days else math.nan
+            made_of = (model.analysis, column, made, changes)
+            shown = session.memo(period_blocks.periods, *made_of, young=young)
             blocks.show_all(shown[1:])
     if session[choices.TIME] is None and column != model.rows.time_name:
         st.caption(ONLY_DATES.format(plain(column)))

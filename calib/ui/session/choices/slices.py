@@ -12,7 +12,7 @@ from calib.text import plain
 from calib.ui.session.choice import Choice, Values, flag, on, one_of, several, whole
 from calib.ui.session.choices.analysis import SEGMENTED
 
-MAX_SLICES = 1_000_000
+MAX_SLICES, MAX_HORIZON = 1_000_000, 3650
 NONE, AUTOMATIC = "None", "Automatic"
 COLUMN = partial(st.selectbox, placeholder=NONE)
 
@@ -133,4 +133,18 @@ UNIT = Choice[Unit | Literal[""]](
     widget=st.selectbox,
     shown=lambda unit: unit or AUTOMATIC,
     taken=lambda unit: "" if unit == AUTOMATIC else unit,
+)
+
+DAYS: Values[int | None] = Values(whole(0, MAX_HORIZON).read, bounds=(0, MAX_HORIZON))
+
+HORIZON = Choice[int | None](
+    key="horizon",
+    link="horizon",
+    default=None,  # The example has a horizon of its own, and other data have 0.
+    values=DAYS,
+    label="Horizon, in days",
+    help="Rows are tested at this age, when outcomes are final. With 0 all rows are tested.",
+    chip="Horizon: {} days",
+    acts_on=on("Overview", "Slices", "Monitor"),
+    widget=st.number_input,
 )
