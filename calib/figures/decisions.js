@@ -1,14 +1,15 @@
 // This file draws the costs and the net benefit of Decisions in two panels of the explorer. A hand
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
-// On a wide page the table stands beside the chart, which has this share of the width.
-const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LABEL_GAP = 16;
+// A panel is lower than it is wide, so that a window shows all of it.
+const LOWEST = 340, HIGHEST = 560, HEIGHT_SHARE = 0.34, LABEL_GAP = 16, ANSWER_LINE = 18;
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to change them.";
 const DRAG = "Drag the line to try others: the cost of a missed positive changes with it.";
 const USEFUL = "Net benefit: cost saved against flagging nobody, in units of one missed positive. Useful: above both dashed lines.";
+const NUMBERS_TITLE = "Flagged rows, errors and expected positives at this threshold";
 const COST_TITLE = "Cost per row if you decide at another threshold";
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
@@ -85,21 +86,20 @@ class Decisions {
         this.root = element("section", { class: "explorer decisions", "aria-label": "Costs by threshold" }, parent);
         this.tell = tell;
         this.edit = 0;
-        this.rule = element("p", { class: "rule" }, this.root);
-        const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
-        const benefit = new ThresholdPanel(figures, "benefit", moves, USEFUL);
-        const head = element("div", { class: "head" }, figures);
-        this.table = element("table", {}, head);
-        this.change = element("p", { class: "hint still" }, head);
-        this.positives = element("table", {}, head);
-        saveButtons(this.root, head, () => ({
+        const benefit = new ThresholdPanel(this.root, "benefit", moves, USEFUL);
+        const below = element("div", { class: "below" }, this.root);
+        this.rule = element("p", { class: "rule" }, below);
+        saveButtons(this.root, below, () => ({
             panels: Object.values(this.panels).map(panel => panel.svg),
             methods: this.methods,
             note: this.sentence,
             table: csvOfCurves(this.methods, this.costs),
             name: this.data.file,
         }));
+        const numbers = element("details", { class: "numbers" }, this.root);
+        element("summary", {}, numbers, NUMBERS_TITLE);
+        [this.table, this.positives] = [0, 1].map(() => element("table", {}, numbers));
         // Readers took the cost at other thresholds for an argument against calibration, so it is folded away.
         const folded = element("details", {}, this.root);
         element("summary", {}, folded, COST_TITLE);
@@ -157,8 +157,8 @@ class Decisions {
 
     paint() {
         this.width = this.root.clientWidth || 700;
-        const wide = this.width >= TWO_PANELS, width = wide ? CHART_SHARE * (this.width - PANEL_GAP) : this.width;
-        const sizes = { width, height: COST_HEIGHT, scale: scaleOf("linear", []), across: "Threshold" };
+        const height = Math.min(Math.max(HEIGHT_SHARE * this.width, LOWEST), HIGHEST);
+        const sizes = { width: this.width, height, scale: scaleOf("linear", []), across: "Threshold" };
         this.paintCost(sizes);
         this.paintBenefit(sizes);
         for (const { svg } of Object.values(this.panels)) {
@@ -208,7 +208,7 @@ class Decisions {
 
     paintBenefit(sizes) {
         const panel = this.panels.benefit, rate = this.data.base_rate;
-        const [low, high] = [-0.25 * rate, 1.08 * rate];
+        const [low, high] = [-0.25 * rate, 1.25 * rate];
         panel.place({ ...sizes, low, high, ticksY: niceTicks(low, high, 5), upward: "Net benefit per row" });
         const thresholds = this.methods[0].curve.threshold.slice(0, -1);
         const all = thresholds.map(t => rate - ((1 - rate) * t) / (1 - t));
@@ -217,19 +217,38 @@ class Decisions {
         const curves = this.methods.map(method => panel.pairs(thresholds, method.benefit));
         this.methods.forEach((method, i) => method.benefitLine.setAttribute("d", line(curves[i])));
         this.labelCurves(panel, curves, panel.pairs(thresholds, all));
+        this.sayCosts(panel);
+    }
+
+    // What the errors cost stands beside the line that the hand moves, so that it follows the hand.
+    sayCosts(panel) {
+        const { miss, alarm } = this.costs, rows = whole(this.data.rows);
+        const unit = miss === 1 && alarm === 1 ? `of ${rows} wrong` : `cost per ${rows} rows`;
+        const texts = this.methods.map(({ short, printed }) => `${short}: ${printed.cost[this.stop]} ${unit}`);
+        const room = LETTER * Math.max(...texts.map(text => text.length)) * 1.1;
+        const x = Math.min(panel.x(this.threshold) + 14, LEFT + panel.width - room);
+        texts.forEach((text, i) => {
+            panel.say(text, x, TOP + ANSWER_LINE * (i + 1), "start");
+            this.emphasize(panel.words.lastChild, this.methods[i].color);
+        });
+    }
+
+    emphasize(text, color) {
+        Object.assign(text.style, { fill: `color-mix(in srgb, ${color} 65%, currentColor)`, fontWeight: 600 });
     }
 
     // Names stand near the right ends of the curves: above the upper one, and below the lower one.
     labelCurves(panel, curves, all) {
         panel.labels.replaceChildren();
         const zero = [0, 1].map(threshold => [panel.x(threshold), panel.y(0)]);
-        const taken = [...curves, all, zero].flatMap(pointsAlong), bottom = panel.top + panel.height;
+        const probe = [panel.top, panel.top + panel.height].map(y => [panel.x(this.threshold), y]);
+        const taken = [...curves, all, zero, probe].flatMap(pointsAlong), bottom = panel.top + panel.height;
         this.methods.forEach(({ label, color }, i) => {
             const other = curves[1 - i], half = (LETTER * label.length) / 2;
             const above = (height, at) => !other || height < other[at][1] || (height === other[at][1] && i === 0);
             const places = curves[i].map(([x, y], at) => (above(y, at) ? [x + half, y - 12] : [x - half - 6, y + 12]));
             const seen = places.filter((_, at) => curves[i][at][1] < bottom).toReversed();
-            if (panel.label(label, seen, taken)) Object.assign(panel.labels.lastChild.style, { fill: `color-mix(in srgb, ${color} 65%, currentColor)`, fontWeight: 600 });
+            if (panel.label(label, seen, taken)) this.emphasize(panel.labels.lastChild, color);
         });
         // "Flag all" stands below its line, or on the other side if positives are rare.
         const half = (LETTER * "Flag all".length) / 2, low = all.filter(([, y]) => y > panel.y(0.3 * this.data.base_rate));
@@ -252,7 +271,6 @@ class Decisions {
         this.methods.forEach(({ cells, printed }) => {
             ["flagged", "missed", "alarms", "cost"].forEach((name, k) => { cells[k].textContent = printed[name][this.stop]; });
         });
-        this.change.textContent = this.data.change;
         this.panels.benefit.hint.title = this.workedOut;
     }
 

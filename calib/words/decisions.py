@@ -11,7 +11,6 @@ from calib.analysis.decisions.counted import (
     Counted,
     counted_decisions,
     printed_costs,
-    to_digits,
 )
 from calib.numerics.arrays import FloatArray
 from calib.text import (
@@ -28,18 +27,23 @@ from calib.text import (
 def headline(
     decided: DecisionTable, shown: Sequence[str], *, weighted: bool, planned: bool = False
 ) -> str:
-    """What calibration changes about the decisions; without it, what is decided."""
+    """What the errors cost at the threshold, before and after calibration."""
     at = f"At a threshold of {score_percent(decided.costs.threshold)}"
     if decided.costs.capacity is not None:
         share = significant(100.0 * decided.costs.capacity)
         at = f"If the highest {share}% are flagged"
-    if len(shown) < 2:
-        return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
+    (before, *after), n_rows = costs_of(decided, shown), count(decided.reference_rows)
+    if what_costs(decided.costs) == "wrong decisions":
+        by_weight = ", counted by weight," if weighted else ""
+        now = f"{before} of {n_rows} decisions{by_weight} {'is' if before == '1' else 'are'} wrong"
+    else:
+        now = f"errors cost {before} per {n_rows} rows"
+    if not after:
+        return f"{at}, {now}."
     calibration = "calibration of all rows" if planned else "calibration"
-    if not changes_decisions(decided, shown):
-        return f"{at}, {calibration} does not significantly change the cost."
-    better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
-    return f"{at}, {calibration} makes decisions significantly {better}."
+    if after[0] == before:
+        return f"{at}, {now}, before and after {calibration}."
+    return f"{at}, {now}, and {after[0]} after {calibration}."
 
 
 def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
@@ -61,34 +65,30 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
     if changes_decisions(decided, shown):
         said = "Decide by the uncalibrated scores"
         return f"{said}. {use}." if corrects else f"{said}."
-    # A change that is not significant does not show that the decisions are equally good.
     if corrects:
-        return f"{use}; there is no evidence that they improve decisions."
+        return f"{use}."
     here = "threshold" if decided.costs.capacity is None else "capacity"
     return f"There is no evidence that calibration improves decisions at this {here}."
 
 
-def flagged_sentence(
-    decided: DecisionTable, shown: Sequence[str], *, weighted: bool, which: str = ""
-) -> str:
-    """What is decided of a round number of rows, before and after calibration.
-
-    `which` says in words which rows are flagged.
-    """
+def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What is decided of a round number of rows, before and after calibration."""
     before, *after = (
         (printed(one.flagged, one), printed(one.missed, one))
         for one in counted_decisions(decided, shown).values()
     )
     n_rows = count(decided.reference_rows) + (" rows, counted by weight," if weighted else " rows")
-    flagged = f"the {before[0]} {which}" if which else before[0]
-    lead = f"of {n_rows} you would flag {flagged} and miss {before[1]}"
+    flagged = before[0]
+    if decided.costs.capacity is None:
+        threshold = score_percent(decided.costs.threshold)
+        flagged = f"the {before[0]} with a score of at least {threshold}"
+    lead = f"Of {n_rows} you would flag {flagged} and miss {before[1]}"
     positives = f"positive{'' if before[1] == '1' else 's'}"
-    calibrated = ", before and after calibration"
-    if not after or after[0] != before:
-        calibrated = "".join(
-            f"; after calibration you would flag {n} and miss {missed}" for n, missed in after
-        )
-    return f"{lead} {positives}{calibrated}"
+    calibrated = ", before and after calibration" if after else ""
+    if after and after[0] != before:
+        n, missed = after[0]
+        calibrated = f"; after calibration you would flag {n} and miss {missed}"
+    return f"{lead} {positives}{calibrated}."
 
 
 def printed(value: FloatArray, one: Counted) -> str:
@@ -108,21 +108,8 @@ def rule(decided: DecisionTable) -> str:
     return f"The threshold of {threshold} follows from your costs ({ratio}{default})."
 
 
-def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
-    """What is decided, before and after calibration; without it, what the errors cost."""
-    if len(shown) < 2:
-        (spent,), n_rows = costs_of(decided, shown), count(decided.reference_rows)
-        what = what_costs(decided.costs)
-        return f"{what[0].upper()}{what[1:]} per {n_rows} rows: {spent}."
-    which = ""
-    if decided.costs.capacity is None:
-        which = f"with a score of at least {score_percent(decided.costs.threshold)}"
-    flagged = flagged_sentence(decided, shown, weighted=weighted, which=which)
-    return f"{flagged[0].upper()}{flagged[1:]}."
-
-
 def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
-    """What calibration changes about the cost, with its interval."""
+    """What calibration changes about the cost in the headline, with its interval."""
     if len(shown) < 2:
         return ""
     n_rows = decided.reference_rows
@@ -131,36 +118,7 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
     bounds = f"{level(decided.confidence_level)} CI {interval(change, digits, sign=True)}"
     significance = "significant" if changes_decisions(decided, shown) else "not significant"
     size = signed(costs[1] - costs[0], digits)
-    return f"Change in cost per {count(n_rows)} rows: {size} ({bounds}), {significance}."
-
-
-def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
-    """Expected and observed positives among the rows that the uncalibrated scores flag."""
-    decision = decided.methods["uncalibrated"]
-    one, per_row = counted_decisions(decided, shown)["uncalibrated"], decided.reference_rows
-
-    def of_flagged(weight: float) -> str:
-        return printed(to_digits(per_row * weight / decision.n_rows, one.digits), one)
-
-    rows = printed(one.flagged, one)
-    if decision.tie_share < 1.0:
-        # Only some of the rows at the threshold are flagged, but all of them are counted here.
-        at_least = f"with a score of at least {score_percent(decision.threshold)}"
-        rows = f"{of_flagged(flagged.weight)} {at_least}"
-    if not flagged.rows:
-        return ""
-    observed = of_flagged(flagged.observed)
-    expected = []
-    for key in shown:
-        n = of_flagged(flagged.expected[key])
-        wrong = judged(flagged, key) if n != observed else ""
-        expected.append(f"{n} ({wrong})" if wrong else n)
-    was = "was" if observed == "1" else "were"
-    calibrated = f", that of calibrated scores {expected[1]}" if len(expected) > 1 else ""
-    return (
-        f"Of the {rows}, {observed} {was} positive. The sum of their scores predicts "
-        f"{expected[0]}{calibrated}."
-    )
+    return f"Change {size} ({bounds}), {significance}."
 
 
 def judged(counts: ExpectedCounts, key: str) -> str:

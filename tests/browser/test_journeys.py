@@ -285,13 +285,13 @@ def test_a_report_is_saved_opened_and_compared(
     page.mouse.down()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100, steps=3)
     cells = by_key(page, "live_decisions").locator("tbody tr").first.locator("td")
-    alone = cells.all_inner_texts()
+    alone = cells.all_text_contents()
     # Until the hand lets go, only the browser counts. Then the server agrees.
     assert "fn" not in address(page)
     page.mouse.up()
     page.wait_for_url("**fn=**")
     settle(page)
-    assert cells.all_inner_texts() == alone
+    assert cells.all_text_contents() == alone
     costs = Costs(false_negative=float(address(page)["fn"]))
     cost = 1000 * decide(analysis.held_out, costs).methods["uncalibrated"].cost.value
     assert float(alone[3].replace(",", "")) == pytest.approx(cost, abs=0.5)

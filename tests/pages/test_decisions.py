@@ -39,7 +39,7 @@ def live(app) -> dict:
 
 
 def answer(app) -> str:
-    (made,) = [e.proto.body for e in app.get("html") if "class=counted" in e.proto.body]
+    (made,) = [e.proto.body for e in app.get("html") if "class=lead" in e.proto.body]
     return made
 
 
@@ -54,8 +54,7 @@ def html_table(app, column: str) -> pd.DataFrame:
 )
 def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
     app = start("Decisions", m="platt", **named)
-    said = "The 25% of rows with the highest scores are flagged." in answer(app)
-    assert said == (threshold is None)
+    assert ("If the highest 25% are flagged" in answer(app)) == (threshold is None)
     if threshold is not None:
         drawn = live(app)
         assert drawn["thresholds"][drawn["stop"]] == threshold
@@ -78,14 +77,15 @@ def test_only_what_the_cost_chart_draws_is_explained(named, texts):
     texts.shown(said(app), "each case")
 
 
-def test_the_answer_says_first_what_is_decided_of_a_thousand_rows(texts):
+def test_the_answer_says_first_what_is_wrong_of_a_thousand_decisions(texts):
     app = start("Decisions", m="logistic")
-    lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
-    texts(lead.removesuffix("</p>"))
-    texts.shown(flagged, "words")
-    texts.shown(counted, "words, 2")
-    drawn = live(app)
-    texts.shown(drawn["change"], "words, 3")
+    head, lead = answer(app).split("<h2>")[1].split("</h2><p class=lead>")
+    texts(head)
+    texts.shown(lead.split("</p>")[0], "words")
+    # The chart draws the same numbers, and the controls stand between the two.
+    drawn, (before, after) = live(app), re.search(r"(\d+) of .* and (\d+) after", head).groups()
+    costs = [method["printed"]["cost"][drawn["stop"]] for method in drawn["methods"]]
+    assert costs == [before, after]
     assert drawn["judged"] == ["too many", ""]
     # The dots of the cost chart are explained beside them, where the chart is folded away.
     assert "Dots of the cost chart" not in said(app)

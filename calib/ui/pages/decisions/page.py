@@ -35,11 +35,9 @@ from calib.words.decisions import (
     advice,
     change_sentence,
     changes_decisions,
-    counts_sentence,
     decision_sentence,
     headline,
     judged,
-    rule,
 )
 
 LIVE_KEY = "live_decisions"
@@ -85,7 +83,6 @@ def body(
         decided,
         flagged,
         shown,
-        follows=follows,
         weighted=analysis.data.weighted,
         planned=analysis.recommendation.plan is not None,
     )
@@ -97,17 +94,10 @@ def body(
         static_charts(session, analysis, decided, shown)
 
     certified.section(session, model)
-    st.markdown("### Decisions by method")
-    blocks.show(session.memo(decision_blocks.table, analysis, decided))
-    st.markdown("### Expected and observed positives")
-    range_control(session)
-    low, high = count_range(session)
-    counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
-    bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
-    everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
-    counted = [*bands, counts, everything]
-    blocks.show(decision_blocks.expected(analysis, counted, shown, level(at)))
-    st.caption(BANDS_SUM, help=BANDS_ROWS)
+    with st.expander("Decisions by method", key="by_method"):
+        blocks.show(session.memo(decision_blocks.table, analysis, decided))
+    with st.expander("Expected and observed positives", key="positives"):
+        positives(session, analysis, shown)
     by_slice.section(session, model, decided, shown)
     if follows:
         # Few people need them, so they stand below what everybody reads.
@@ -115,6 +105,18 @@ def body(
         if static.open:
             with static:
                 static_charts(session, analysis, decided, shown)
+
+
+def positives(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
+    """The positives that the scores expect, in all bands and in a range that a person chooses."""
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    range_control(session)
+    low, high = count_range(session)
+    counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
+    bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
+    everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
+    blocks.show(decision_blocks.expected(analysis, [*bands, counts, everything], shown, level(at)))
+    st.caption(BANDS_SUM, help=BANDS_ROWS)
 
 
 def follow_hand(
@@ -135,7 +137,6 @@ def follow_hand(
         key=LIVE_KEY,
         data={
             **data,
-            "change": change_sentence(decided, shown),
             "judged": [judged(flagged, key) for key in shown],
             "file": file,
             "answer": "decision",
@@ -209,29 +210,19 @@ def answer(
     flagged: ExpectedCounts,
     shown: Sequence[str],
     *,
-    follows: bool,
     weighted: bool,
     planned: bool = False,
 ) -> str:
-    """The advice, the decisions and the counts of the flagged rows as HTML.
+    """What the errors cost, and below it what calibration changes about that, as HTML.
 
     If a plan for some rows is recommended (`planned`), nothing is advised about a calibrator of all
     rows, and the heading says that it is one.
-
-    The chart that follows a hand says where the threshold comes from, and what calibration changes
-    about the cost, so that both are said here only without this chart.
     """
     head = headline(decided, shown, weighted=weighted, planned=planned)
     advised = "" if planned else advice(decided, flagged, shown)
-    lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
-    sentences = (
-        decision_sentence(decided, shown, weighted=weighted),
-        counts_sentence(decided, flagged, shown),
-    )
-    counted = "".join(f"<p class=counted>{escape(words)}</p>" for words in sentences if words)
-    details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
-    small = "" if follows else f"<small>{escape(details)}</small>"
-    return answered(f"<h2>{escape(head)}</h2>{lead}{counted}{small}")
+    lead = f"{change_sentence(decided, shown)} {advised}".strip()
+    lead = lead or decision_sentence(decided, shown, weighted=weighted)
+    return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>")
 
 
 def answered(words: str) -> str:
