@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any, Self, cast
 
 from calib.reports import Report, ReportError
+from calib.reports.contents.sealing import seal_problem
+from calib.reports.report import read_json
 from calib.store.engine import StoreError
 
 MAX_TAG_LENGTH = 60
@@ -174,8 +176,15 @@ def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, o
 
 def report_of(content: bytes, report_id: str) -> Report:
     """The report of a database row. The checksum of gzip shows whether it is complete."""
+    return sealed_report_of(content, report_id)[0]
+
+
+def sealed_report_of(content: bytes, report_id: str) -> tuple[Report, str]:
+    """The report of a database row, and what is wrong with its seal, or ""."""
     try:
-        return Report.open(gzip.decompress(content))
+        data = read_json(gzip.decompress(content))
+        report = Report.open_json(data)
+        return report, seal_problem(data, report.seal)
     except (OSError, EOFError, TypeError, zlib.error, ReportError) as error:
         reason = str(error) if isinstance(error, ReportError) else "it is damaged."
         raise StoreError(f"The saved report {report_id!r} cannot be opened: {reason}") from error

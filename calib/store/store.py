@@ -31,8 +31,8 @@ from calib.store.entries import (
     checked_tags,
     now,
     plain,
-    report_of,
     row_of,
+    sealed_report_of,
 )
 from calib.store.integrity import Verification, check_database, readable_entries
 from calib.store.monitors import Monitors
@@ -181,12 +181,16 @@ class Store:
         StoreError
             If there is no such report, or it was deleted. The message then says when and by whom.
         """
+        return self.open_sealed(report_id)[0]
+
+    def open_sealed(self, report_id: str) -> tuple[Report, str]:
+        """Open a report as `open` does; also returns what is wrong with its seal, or ""."""
         with self._reading() as connection:
             query = select(reports.c.content).where(has_id(report_id), NOT_DELETED)
             content = connection.scalar(query)
             if content is None:
                 raise unknown(connection, report_id)
-        return report_of(content, report_id)
+        return sealed_report_of(content, report_id)
 
     def entry(self, report_id: str) -> Entry:
         """The entry of one report, as in a list."""

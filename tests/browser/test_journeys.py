@@ -315,7 +315,8 @@ def test_a_report_is_saved_opened_and_compared(
     choose(page, "against", "Of eight bins")
     page.wait_for_url(f"**{other}**")
     settle(page)
-    drawn = [len(trace["x"]) for trace in traces(page, "chart_report_1_1")]
+    by_key(page, "compared_2").locator("summary").click()
+    drawn = [len(trace["x"]) for trace in traces(page, "chart_report_2_1")]
     assert {15, 8} <= set(drawn)
 
     # The file needs no server. Its explorer has the numbers of the library, and draws by itself.

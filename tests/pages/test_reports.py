@@ -1,5 +1,6 @@
 """The Reports page without a browser: saving, finding, opening, comparing, deleting, files."""
 
+import gzip
 import json
 import shlex
 import sqlite3
@@ -24,7 +25,7 @@ from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.store.engine import make_engine
 from calib.store.tables import titles
-from calib.text import day_words
+from calib.text import day_words, moment
 from calib.ui.controls.report_files import file_stem
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from calib.ui.session import identity
@@ -423,7 +424,33 @@ def test_two_reports_are_held_together(store, report, texts):
     texts.shown(text)
     texts.shown(text.replace("\\", ""))
     assert address(app) == {"report": first, "against": other}
-    assert "### What changed" in said(opened(report=other, against=first))
+    # Only what few people need is folded.
+    folded = [one.label for one in opened(report=other, against=first).expander]
+    assert "Reliability" in folded
+
+
+def test_a_row_of_the_list_says_what_makes_a_report_trustworthy(store, report):
+    report_id = store.save(report)
+    (line,) = [each for each in listed() if "badge" in each]
+    assert line.startswith(":green-badge[")
+    assert f"{report.analysis.data.n_rows:,}" in line.split()
+    assert moment(report.date) in line.replace("\\", "")
+    assert report.analysis.verdict.sentence in said(opened()).replace("\\", "")
+    # A report of another program may have another number under the same seal.
+    data = json.loads(report.json())
+    data["author"] = "Eve"
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER calib_reports_stay")
+        content = gzip.compress(json.dumps(data).encode())
+        connection.exec_driver_sql("UPDATE calib_reports SET content = ?", (content,))
+    st.cache_resource.clear()
+    (line,) = [each for each in listed() if "badge" in each]
+    assert line.startswith(":red-badge[")
+    assert store.open_sealed(report_id)[1] in opened(report=report_id).warning[0].value
+
+
+def listed() -> list[str]:
+    return [each.value for each in opened().caption]
 
 
 def test_two_reports_of_the_list_are_picked_and_compared(store, report):

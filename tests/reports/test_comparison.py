@@ -130,6 +130,18 @@ def test_what_other_settings_made_is_refused_with_its_setting(
     assert change.reason == reason
 
 
+def test_what_is_refused_has_no_printed_difference_and_names_the_bins_of_both(first):
+    comparison = compare_reports(first, made(0, n=1500, n_bins=10, methods=("platt", "spline")))
+    changed, metrics, *_ = comparison.document().sections
+    assert [value.text for value in changed.blocks[1].rows[0]] == ["n_bins", "15", "10"]
+    table = metrics.blocks[0].tables[comparison.metrics[0].label]
+    rows = {row[0].text: row for row in table.rows}
+    name, *_, difference, reason = rows["ECE, 15 quantile bins"]
+    assert (difference.text, reason.text) == ("–", "[1]")
+    assert "10" in name.detail.split()
+    assert rows["Log loss"][3].text == "0.0000"
+
+
 @pytest.mark.parametrize(("options", "method", "column"), KEPT)
 def test_what_a_setting_does_not_touch_is_compared(first, options, method, column):
     change = metric(compare_reports(first, made(1, **options)), method, column)

@@ -17,6 +17,7 @@ from calib.numerics.intervals import Estimate, unpaired_difference
 from calib.reports.contents.structure import Contents, written_setting
 from calib.text import percent
 
+FINGERPRINT = "Fingerprint"
 BIASED = (
     "no interval: calibration errors are biased upward in small samples, so no valid interval "
     "exists for the difference"
@@ -98,7 +99,7 @@ def data_facts(report: Contents) -> dict[str, str]:
     data = report.analysis.data
     return {
         "Name": data.name,
-        "Fingerprint": data.fingerprint,
+        FINGERPRINT: data.fingerprint,
         "Score column": data.score_name,
         "Outcome column": data.outcome_name,
         "Positive class": data.positive_name,

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from math import isnan
 
 from calib.blocks.kinds import (
     Block,
-    Bullets,
     Drawing,
     Facts,
+    Note,
     Paragraph,
     ReportDocument,
     Section,
     Table,
+    Tabs,
     Value,
     row,
 )
 from calib.figures.reliability import overlay_chart
-from calib.reports.comparison.changes import Change, Compared, MetricChange
+from calib.reports.comparison.changes import FINGERPRINT, Change, Compared, MetricChange
 from calib.reports.contents.structure import Contents
-from calib.text import level, moment
-from calib.words.measures import metric_change, metric_interval, metric_text
+from calib.text import UNKNOWN, level, moment, plural
+from calib.words.measures import metric_change, metric_text
 
 METHOD = (
-    "Differences are second minus first. The reports contain no rows, so intervals are unpaired: "
+    "Differences are after minus before. The reports contain no rows, so intervals are unpaired: "
     "interval bounds are combined in quadrature (Zou and Donner 2008). This assumes that the "
     "rows of the two reports are independent."
 )
@@ -32,6 +35,8 @@ SAME_ROWS = (
     "wide. Compare methods within one report instead."
 )
 OTHER_VIEWS = "The reports show different problems, so their curves are not overlaid."
+NOTHING_CHANGED = "Data, settings and verdict are the same."
+HEAD = ("", "Before", "After")
 
 
 def document_of_comparison(comparison: Compared) -> ReportDocument:
@@ -40,7 +45,7 @@ def document_of_comparison(comparison: Compared) -> ReportDocument:
         heading=f"{first.heading} against {second.heading}",
         made="Two reports compared",
         facts=Facts(
-            (("First", _heading_author_date(first)), ("Second", _heading_author_date(second)))
+            (("Before", _heading_author_date(first)), ("After", _heading_author_date(second)))
         ),
         note="",
         sections=comparison_sections(comparison),
@@ -54,40 +59,43 @@ def _heading_author_date(report: Contents) -> str:
 
 
 def comparison_sections(comparison: Compared) -> tuple[Section, ...]:
-    """What changed, the curves of both, every number, and what they were made from."""
+    """What changed and every number, which a page shows at once, and what they were made from."""
+    facts = (*comparison.verdict, *comparison.data, *comparison.settings)
     return (
-        Section("What changed", _summary(comparison)),
-        Section("Reliability", _curves(comparison)),
+        Section(
+            "What changed",
+            (Paragraph(sentence_of_comparison(comparison), lead=True), _changed(comparison)),
+        ),
         Section("Metrics", _metrics(comparison)),
-        Section("Verdict", (_changes("Verdict and recommendation.", comparison.verdict),)),
-        Section("Data", (_changes("Data and model.", comparison.data),)),
-        Section("Settings", (_changes("All settings of both.", comparison.settings),)),
+        Section("Reliability", _curves(comparison)),
+        Section("Verdict, data and settings", (_table("All that was compared.", facts),)),
     )
 
 
-def _summary(comparison: Compared) -> tuple[Block, ...]:
-    verdict, data = comparison.verdict[0], comparison.data
+def sentence_of_comparison(comparison: Compared) -> str:
+    """Whether verdict, rows and settings are the same."""
+    verdict, settings = comparison.verdict[0], comparison.settings
     moved = f'changed from "{verdict.first}" to "{verdict.second}"'
-    sentence = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
-    rows = "The same rows." if comparison.same_rows else f"Other data: {_changed_names(data)}."
-    chosen = _changed_names(comparison.settings)
-    settings = f"Other settings: {chosen}." if chosen else "The same settings."
-    missing = [
-        f"Only in the {which}: {', '.join(labels)}."
-        for which, labels in (("first", comparison.only_first), ("second", comparison.only_second))
-        if labels
-    ]
-    return (Paragraph(sentence, lead=True), Bullets((rows, settings, *missing)))
+    said = moved if verdict.changed else f"is the same, {verdict.first}"
+    rows = "on the same rows" if comparison.same_rows else "on other rows"
+    n_changed = sum(change.changed for change in settings)
+    chosen = plural(n_changed, "changed setting") if n_changed else "the same settings"
+    return f"The verdict {said}, {rows}, with {chosen}."
 
 
-def _changed_names(changes: Sequence[Change]) -> str:
-    return ", ".join(change.name for change in changes if change.changed)
+def _changed(comparison: Compared) -> Block:
+    """The facts that differ. A fingerprint says nothing to a person: that rows differ is said."""
+    methods = (", ".join(labels) for labels in (comparison.only_first, comparison.only_second))
+    facts = (*comparison.settings, *comparison.data, *comparison.verdict)
+    facts = (*facts, Change("Methods of one report only", *(names or "none" for names in methods)))
+    changed = [one for one in facts if one.changed and one.name != FINGERPRINT]
+    return _table("What changed.", changed) if changed else Paragraph(NOTHING_CHANGED)
 
 
 def _curves(comparison: Compared) -> tuple[Block, ...]:
     if not comparison.same_view:
         return (Paragraph(OTHER_VIEWS),)
-    reports = {"First": comparison.first, "Second": comparison.second}
+    reports = {"Before": comparison.first, "After": comparison.second}
     curves = {
         f"{place}: {report.heading}": report.analysis.uncalibrated.reliability
         for place, report in reports.items()
@@ -103,58 +111,42 @@ def _curves(comparison: Compared) -> tuple[Block, ...]:
 
 
 def _metrics(comparison: Compared) -> tuple[Block, ...]:
-    blocks: list[Block] = [Paragraph(METHOD)]
-    if comparison.same_rows:
-        blocks.append(Paragraph(SAME_ROWS))
-    labels = dict.fromkeys(change.label for change in comparison.metrics)
-    blocks += [_metric_table(comparison, label) for label in labels]
-    reasons = dict.fromkeys(change.reason for change in comparison.metrics if change.reason)
-    if reasons:
-        notes = tuple(f"[{n}] {reason}." for n, reason in enumerate(reasons, 1))
-        blocks.append(Bullets(notes))
-    return tuple(blocks)
-
-
-def _metric_table(comparison: Compared, label: str) -> Table:
-    reasons = list(dict.fromkeys(change.reason for change in comparison.metrics if change.reason))
-    rows = tuple(
-        row(
-            change.column.label,
-            _estimate(change, "first"),
-            _estimate(change, "second"),
-            _difference(change, reasons),
-        )
-        for change in comparison.metrics
-        if change.label == label
-    )
+    """A table per method, the one first that the later report recommends."""
+    second = comparison.second.analysis
+    advised, labels = second.recommendation.method, {c.key: c.label for c in second.columns}
+    changes = sorted(comparison.metrics, key=lambda change: change.method != advised)
+    reasons = list(dict.fromkeys(change.reason for change in changes if change.reason))
     at = level(comparison.first.analysis.settings.confidence_level)
-    caption = f"{label}, with {at} intervals."
-    return Table(caption, ("Metric", "First", "Second", "Second − first"), rows)
+    head = ("Metric", "Before", "After", "Difference", f"{at} interval")
+    tables = {
+        label: Table("", head, tuple(_metric_row(one, labels, reasons) for one in of_method))
+        for label, of_method in groupby(changes, lambda change: change.label)
+    }
+    notes = [METHOD, *([SAME_ROWS] if comparison.same_rows else [])]
+    notes += [f"[{n}] {reason}." for n, reason in enumerate(reasons, 1)]
+    return Tabs("Metrics before and after", tables), *map(Note, notes)
 
 
-def _estimate(change: MetricChange, which: str) -> Value:
-    estimate, key, digits = getattr(change, which), change.column.key, change.column.digits
-    return Value(metric_text(key, estimate.value, digits), metric_interval(key, estimate, digits))
-
-
-def _difference(change: MetricChange, reasons: list[str]) -> Value:
-    digits, difference = change.column.digits, change.difference
-    clear = difference.low > 0.0 or difference.high < 0.0
-    note = f" [{reasons.index(change.reason) + 1}]" if change.reason else ""
+def _metric_row(
+    change: MetricChange, labels: Mapping[str, str], reasons: list[str]
+) -> tuple[Value, ...]:
+    """A metric in both reports. `labels` are those of the later one, which may have other bins."""
+    key, digits, difference = change.column.key, change.column.digits, change.difference
     before, after = change.first.value, change.second.value
-    key = change.column.key
     printed, bounds = metric_change(key, before, after, difference, digits)
-    return Value(f"{printed}{note}", bounds, marked=clear)
+    # Two numbers that were made with other settings have no difference.
+    printed = UNKNOWN if isnan(difference.value) else printed
+    clear = difference.low > 0.0 or difference.high < 0.0
+    note = f"[{reasons.index(change.reason) + 1}]" if change.reason else ""
+    values = (metric_text(key, value, digits) for value in (before, after))
+    label = change.column.label
+    name = Value(label, "" if labels[key] == label else f"after: {labels[key]}")
+    return row(name, *values, Value(printed, marked=clear), bounds or note)
 
 
-def _changes(caption: str, changes: Sequence[Change]) -> Table:
+def _table(caption: str, changes: Sequence[Change]) -> Table:
     rows = tuple(
-        row(
-            Value(change.name, marked=change.changed),
-            change.first,
-            change.second,
-            "changed" if change.changed else "same",
-        )
+        row(Value(change.name, marked=change.changed), change.first, change.second)
         for change in changes
     )
-    return Table(caption, ("", "First", "Second", " "), rows, n_text=4)
+    return Table(caption, HEAD, rows, n_text=len(HEAD))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -14,7 +15,7 @@ from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui.controls import report_files
 from calib.ui.layout import blocks, charts, tables
-from calib.ui.pages.reports import entry_acts, report_comparison, sharing
+from calib.ui.pages.reports import entry_acts, report_comparison, report_list, sharing
 from calib.ui.session import identity, sign_in, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData
@@ -33,33 +34,31 @@ EDITS = "A saved report does not change: editing saves a new one."
 log = logging.getLogger(__name__)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _opened(report_id: str, _store: Store) -> Report:
-    return _store.open(report_id)
-
-
 def page(session: Session, store: Store | None) -> None:
     """Raises StoreError if there is no report with this id, or the store cannot be reached."""
-    team_reports, entry = session.team_reports, None
+    team_reports, entry, problem = session.team_reports, None, ""
+    tools = st.container(horizontal=True, vertical_alignment="center", key="report_tools")
     if store is not None and team_reports.report:
         entry = store.entry(team_reports.report)
-        report, other = _opened(entry.id, store), team_reports.other
+        (report, problem), other = report_list.saved_report(entry.id, store), team_reports.other
         link = session.link()
-        st.page_link(PAGES["Reports"], label="All reports", icon=BACK, query_params=link)
+        tools.page_link(PAGES["Reports"], label="All reports", icon=BACK, query_params=link)
         if team_reports.compared:
-            other = _opened(store.entry(team_reports.compared).id, store)
+            other, _ = report_list.saved_report(store.entry(team_reports.compared).id, store)
     elif team_reports.file is not None:
         report, other = team_reports.file, team_reports.other
-        st.button("All reports", key="close_file", icon=BACK, on_click=_close_file)
+        tools.button("All reports", key="close_file", icon=BACK, on_click=_close_file)
         st.caption(f"From the file {plain(team_reports.file_name)}; it is not saved here.")
     else:
         return
     if other is not None:
-        _draw(report_comparison.together(session, report, other).document())
+        _guarded(partial(report_comparison.page, session, tools, report, other))
         return
+    if problem:
+        st.warning(problem)
     if entry is not None and entry.title != report.heading:
         st.caption(f"Listed as {plain(entry.title)}.")
-    with st.container(horizontal=True, vertical_alignment="center", key="report_tools"):
+    with tools:
         if entry is not None:
             with st.popover("Link", icon=":material/link:"):
                 sharing.link(entry.id)
@@ -98,9 +97,13 @@ def _draw(document: ReportDocument) -> None:
     with st.container(key="report_title" if document.answer else "document_title"):
         st.markdown(f"## {plain(document.heading)}")
     st.caption(plain(document.made))
-    # A file can contain numbers that fit the schema but contradict each other.
+    _guarded(partial(_show_document, document))
+
+
+def _guarded(draw: Callable[[], None]) -> None:
+    """Draw something of a file, whose numbers can fit the schema but contradict each other."""
     try:
-        _show_document(document)
+        draw()
     except Exception:
         log.exception("A report could not be drawn")
         st.error(BROKEN)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from html import escape
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.blocks.kinds import Note
 from calib.reports import Report, ReportComparison, compare_reports
+from calib.reports.comparison.document import comparison_sections, sentence_of_comparison
 from calib.store import Store, moment_words
-from calib.text import plain
+from calib.text import moment, plain
 from calib.ui.controls import report_files
 from calib.ui.controls.widgets import ask, download
+from calib.ui.layout import blocks, frame
 from calib.ui.pages.reports import sharing
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import COMPARED, REPORT
 
 MAX_OFFERED = 200
+COLUMNS = (734, 466)
 
 
 def offer(session: Session, store: Store | None) -> None:
@@ -59,29 +66,53 @@ def _offer_saved(session: Session, store: Store) -> None:
     )
 
 
-def together(session: Session, *reports: Report) -> ReportComparison:
-    """Draw the comparison of two reports, the earlier one first, with links to both."""
-    comparison = compare_reports(*sorted(reports, key=lambda report: report.date))
+def page(session: Session, tools: DeltaGenerator, *reports: Report) -> None:
+    """Draw two reports compared on one screen, the earlier one first, and fold the rest."""
     team_reports = session.team_reports
-    with st.container(horizontal=True):
-        for report_id, report in zip(
-            (team_reports.report, team_reports.compared), reports, strict=True
-        ):
-            if report_id and team_reports.other is None:
-                label = f"Open **{plain(report.heading)}**"
-                st.page_link(PAGES["Reports"], label=label, query_params={REPORT: report_id})
-        if team_reports.other is not None:
+    # A comparison with a file has no links.
+    linked = team_reports.other is None
+    ids = (team_reports.report, team_reports.compared) if linked else ("", "")
+    given = sorted(zip(ids, reports, strict=True), key=lambda pair: pair[1].date)
+    comparison = compare_reports(*(report for _, report in given))
+    with tools:
+        if not linked:
             first = f"Back to {reports[0].heading}"
             close = (team_reports, "other", None)
             st.button(plain(first), key="close_other", on_click=setattr, args=close)
-    with st.container(horizontal=True, vertical_alignment="center", key="report_tools"):
-        if team_reports.compared:
+        else:
             with st.popover("Link", icon=":material/link:"):
                 sharing.link(f"{team_reports.report}&{COMPARED}={team_reports.compared}")
-        else:
-            st.caption("One of the two reports is a file, so this comparison has no link.")
         _take(comparison)
-    return comparison
+    heading, lead = comparison.document().heading, sentence_of_comparison(comparison)
+    said = f"<h2>{escape(heading)}</h2><p class=lead>{escape(lead)}</p>"
+    st.html(f'<section class="answer"><div>{said}</div></section>')
+    changed, metrics, *others = comparison_sections(comparison)
+    left, right = st.columns(COLUMNS, gap="large")
+    with left:
+        blocks.show(metrics.blocks[0], "1_0")
+        notes = [note.text for note in metrics.blocks if isinstance(note, Note)]
+        frame.reading("\n".join(f"- {plain(note)}" for note in notes), "the differences")
+    with right:
+        blocks.show(changed.blocks[1], "0_1")
+        with st.container(key="saved_reports", gap="xxsmall"):
+            for place, (report_id, report) in zip(("Before", "After"), given, strict=True):
+                _title_line(place, report_id, report)
+        if not linked:
+            st.caption("One of the two reports is a file, so this comparison has no link.")
+    for number, section in enumerate(others, 2):
+        with st.expander(section.title, key=f"compared_{number}"):
+            for place_in_section, block in enumerate(section.blocks):
+                blocks.show(block, f"{number}_{place_in_section}")
+
+
+def _title_line(place: str, report_id: str, report: Report) -> None:
+    """Name a report. If it is saved, its name is a link."""
+    words = plain(", ".join(filter(None, (report.heading, report.author, moment(report.date)))))
+    if report_id:
+        there = {REPORT: report_id}
+        st.page_link(PAGES["Reports"], label=f"{place}: {words}", query_params=there)
+    else:
+        st.markdown(f"{place}: {words}")
 
 
 def _take(comparison: ReportComparison) -> None:

@@ -6,8 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from calib.reports import Report
 from calib.store import Deletion, Entry, Store, StoreError, moment_words, place
-from calib.text import plain
+from calib.text import moment, plain, plural
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import tables
 from calib.ui.pages.reports import entry_acts
@@ -19,7 +20,17 @@ from calib.words import verdicts
 
 REPORTS_PER_PAGE = 10
 MAX_LOG_LINES = 50
+SEAL = (
+    "A verified seal shows that a report is as it was made; a signature also shows by which key. "
+    "`calib verify` computes its numbers again."
+)
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def saved_report(report_id: str, _store: Store) -> tuple[Report, str]:
+    """A saved report, and what is wrong with its seal, or "". It never changes."""
+    return _store.open_sealed(report_id)
 
 
 def saved(session: Session, store: Store) -> None:
@@ -40,7 +51,7 @@ def saved(session: Session, store: Store) -> None:
     _comparing(team_reports)
     with st.container(key="saved_reports"):
         for number, entry in enumerate(entries):
-            _entry(session, entry, number)
+            _entry(session, store, entry, number)
     for entry in entries:
         entry_acts.dialog(session, store, entry)
     if not entries:
@@ -89,21 +100,36 @@ def _shown(name: str, value: str) -> str:
     return verdicts.kind_words(value) if name == "verdict" else value
 
 
-def _entry(session: Session, entry: Entry, number: int) -> None:
+def _entry(session: Session, store: Store, entry: Entry, number: int) -> None:
+    """A saved report: its title, its verdict, what makes it trustworthy, and what can be done."""
     team_reports = session.team_reports
     with st.container(key=f"entry_{number}", gap="xxsmall"):
-        st.page_link(
-            PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id}
-        )
-        st.markdown(plain(entry.sentence))
-        parts = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
-        tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
-        st.caption(f"{plain(' · '.join(filter(None, parts)))}{tags}")
-        picked, key = entry.id in team_reports.picked, f"pick_{number}"
-        look = {"label": "Compare", "disabled": len(team_reports.picked) == 2 and not picked}
+        there = {REPORT: entry.id}
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.page_link(PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params=there)
+            picked, key = entry.id in team_reports.picked, f"pick_{number}"
+            look = {"label": "Compare", "disabled": len(team_reports.picked) == 2 and not picked}
             ask(st.checkbox, key, picked, partial(_pick, team_reports, entry.id), **look)
             entry_acts.button(session, entry, f"_{number}")
+        st.markdown(plain(entry.sentence))
+        seal, n_rows = _trust(store, entry)
+        date = moment(entry.created) if entry.created else moment_words(None)
+        parts = [n_rows, date, entry.author, entry.data_name]
+        tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
+        st.caption(f"{seal} {plain(' · '.join(filter(None, parts)))}{tags}", help=SEAL)
+
+
+def _trust(store: Store, entry: Entry) -> tuple[str, str]:
+    """The state of the seal as a badge, and the number of rows."""
+    try:
+        report, problem = saved_report(entry.id, store)
+    except StoreError:
+        return ":red-badge[✕ cannot be opened]", ""
+    rows = plural(report.analysis.data.n_rows, "row")
+    if problem:
+        return ":red-badge[✕ seal broken]", rows
+    signed = "signature" if report.seal.public_key else "seal"
+    return f":green-badge[✓ {signed} verified]", rows
 
 
 def _pick(team_reports: TeamReports, report_id: str, chosen: bool) -> None:
