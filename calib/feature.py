@@ -22,9 +22,9 @@ class Page:
         "Analyse" or "Operate".
     draw : str
         The function that draws it, such as "their_package.room:page".
-    without_data, without_view, with_analysis : bool
+    without_data, without_view, with_analysis, own_data : bool
         It is shown while the data of a link are missing; it is the same in every view of a matrix;
-        it depends on the settings of the analysis.
+        it depends on the settings of the analysis; it shows other data than those of the header.
     """
 
     title: str
@@ -33,6 +33,7 @@ class Page:
     without_data: bool = False
     without_view: bool = False
     with_analysis: bool = False
+    own_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

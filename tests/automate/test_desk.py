@@ -5,6 +5,7 @@ import pytest
 
 import calib
 from calib.features.automate.desk import desk
+from calib.features.automate.desk_words import headline, lead, questions_table, together
 from tests.automate.shapes import written
 
 
@@ -146,3 +147,19 @@ def test_a_question_without_labels_has_a_line(tmp_path):
     made = of(tmp_path, lines)
     assert (made.lines[1].n_labels, made.lines[1].gates, made.lines[1].fingerprint) == (0, {}, "")
     assert [*made.frame()["labels"]] == [100, 0]
+
+
+def test_the_desk_in_words(tmp_path, texts):
+    made = of(tmp_path, simulated(1000, power=1.3))
+    few = of(tmp_path, simulated(50))
+    for name, one in {"enough": made, "few": few}.items():
+        texts(headline(one, 0.1), name)
+        texts(lead(one, 0.05), f"{name}, lead")
+        texts(together(one.joint, 0.1).text, f"{name}, together")
+        texts([cell.markdown() for cell in questions_table(one).rows[0]], f"{name}, row")
+    assert headline(few, 0.05).startswith("No question")
+    assert lead(few, 0.05) == ""
+    assert headline(made, 0.1).startswith("All 2 questions")
+    decided = [line.gates[0.1].share for line in made.lines]
+    assert made.share(0.1) == pytest.approx(np.mean(decided))
+    assert [line.n_asked for line in made.lines] == [1000, 1000]

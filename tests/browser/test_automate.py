@@ -32,7 +32,7 @@ def finding(page: Page):
 
 
 def test_a_judge_is_checked_with_two_files_and_rows_to_label_next_are_saved(page, tmp_path):
-    visit(page, "/automate")
+    visit(page, "/automate?about=judge")
     expect(finding(page)).to_have_text(judge_rows(judged_example()).headline)
     judged, gold = tables(tmp_path)
     upload(page, judged, key="data_file_judged")

@@ -1,4 +1,4 @@
-"""Judge: its example, a person's own tables and how they are read, and the report."""
+"""Automate: the desk of a log, and a judge: its example, a person's tables, and the report."""
 
 import io
 import json
@@ -11,14 +11,20 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
+from calib.features.automate.desk import desk
+from calib.features.automate.desk_words import headline
 from calib.features.automate.page import csv_of_next_rows, judge_report, width_sentence
+from calib.features.automate.reading import decisions_example
 from calib.loading import read
 from calib.loading.judged_rows import judged_example, judged_tables
 from calib.ui.session.judging import Judging
 from calib.ui.session.session import Session
+from tests.automate.shapes import written
+from tests.automate.test_desk import simulated
 from tests.pages.harness import (
     address,
     answers,
+    drawn,
     drop,
     go,
     headings,
@@ -38,6 +44,11 @@ JUDGED, GOLD = "data_file_judged", "data_file_gold"
 def finding(app: AppTest) -> str:
     """The first heading below the title of the page."""
     return headings(app)[1]
+
+
+def data_shown(app: AppTest) -> str:
+    """The line that says what the page answers, and for which data."""
+    return next(e.value for e in app.caption if "Shown here" in e.value).replace("\\", "")
 
 
 def tables(n: int = 600, n_labels: int = 120) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -96,7 +107,7 @@ def test_other_tables_are_not_those_of_a_judge() -> None:
 
 
 def test_it_opens_on_an_example_that_is_said_to_be_one(texts):
-    app, result = start("Automate", m="platt"), judge_rows(judged_example())
+    app, result = start("Automate", m="platt", about="judge"), judge_rows(judged_example())
     texts.shown(answers(app)[0])
     assert finding(app) == result.headline
     texts.shown(result.headline)
@@ -118,7 +129,7 @@ def test_it_opens_on_an_example_that_is_said_to_be_one(texts):
 
 
 def test_a_persons_own_tables_stay_until_the_example_is_wanted(texts):
-    app, (judged, gold) = start("Automate", m="platt"), tables()
+    app, (judged, gold) = start("Automate", m="platt", about="judge"), tables()
     drop(app, JUDGED, judged)
     texts(finding(app))
     assert [problem.code for problem in session_of(app).judging.problems] == ["no-gold"]
@@ -183,7 +194,7 @@ def test_a_column_that_is_not_there_and_a_model_without_scores_are_said(texts):
 
 
 def test_a_log_with_several_scorers_is_read_after_one_is_chosen(texts):
-    app, cases = start("Automate", m="platt"), []
+    app, cases = start("Automate", m="platt", about="judge"), []
     for number in range(100):
         scores = {"Faithfulness": number % 10 / 10, "Bias": 1 - number % 10 / 10}
         metrics = [{"name": k, "score": v, "success": v > 0.5} for k, v in scores.items()]
@@ -274,5 +285,76 @@ def test_names_of_the_tables_are_no_markdown():
 
 
 def test_a_link_for_data_that_are_not_here_shows_it():
-    app = start("Automate", data="c3018ed03540", file="x.csv", rows="500")
+    app = start("Automate", data="c3018ed03540", file="x.csv", rows="500", about="judge")
     assert finding(app) == judge_rows(judged_example()).headline
+
+
+def drop_log(app: AppTest, files: dict[str, bytes]) -> None:
+    (place,) = (one for one in app.file_uploader if one.key.startswith("data_file_log"))
+    place.set_value([(name, content, "") for name, content in files.items()])
+    drawn(app)
+
+
+def test_the_desk_opens_on_an_example_and_says_which_data_it_shows(texts):
+    app = start("Automate")
+    made = desk(decisions_example())
+    assert finding(app) == headline(made, 0.05)
+    assert "Example, not your data" in answers(app)[0]
+    texts(data_shown(app), "data")
+    texts(answers(app)[0], "answer")
+    (of_records,) = (e.value for e in app.markdown if "questions of a record" in e.value)
+    texts(of_records, "together")
+    body = markup(app, "Questions")
+    for line in made.lines:
+        assert line.question in body
+        for gate in line.gates.values():
+            assert f">{100 * gate.share:.0f}%<" in body or gate.share == 0.0
+    (written,) = app.get("download_button")
+    assert written.proto.label == "Download thresholds.json"
+    app.segmented_control(key="automate_error").set_value(0.01).run()
+    assert finding(app) == headline(made, 0.01) != headline(made, 0.05)
+    assert address(app) == {"v": "1", "errors": "0.01"}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_log_and_its_labels_can_be_dropped(apart, tmp_path, monkeypatch):
+    if apart:
+        monkeypatch.setattr("calib.features.automate.page.is_harmless", lambda *_: False)
+    lines = [{**one, "id": str(i)} for i, one in enumerate(simulated(400))]
+    labels = [{"id": one["id"], "labels": one.pop("labels")} for one in lines]
+    contents = ["\n".join(map(json.dumps, some)).encode() for some in (lines, labels)]
+    app = start("Automate")
+    drop_log(app, {"a.jsonl": contents[0], "labels.jsonl": contents[1]})
+    wanted = [written(tmp_path, some, f"{i}.jsonl") for i, some in enumerate((lines, labels))]
+    made = desk(calib.decisions_log(*wanted))
+    assert finding(app) == headline(made, 0.05)
+    assert "Example" not in answers(app)[0]
+    assert "**a.jsonl**, 400 records, m-1" in data_shown(app)
+    # A file that cannot be read leaves the log.
+    drop_log(app, {"x.json": b'[{"a": 1}]'})
+    assert app.error[0].value.startswith("Not read: ")
+    assert finding(go(go(app, "Learn"), "Automate")) == headline(made, 0.05)
+    assert finding(press(app, "desk_example")) == headline(desk(decisions_example()), 0.05)
+
+
+def test_what_is_shown_follows_the_dropped_tables_until_it_is_chosen():
+    judged, gold = tables()
+    app = shown(judged, gold)
+    assert finding(app) == calib.judge(judged, gold).headline
+    app.segmented_control(key="automate_kind").set_value("decisions").run()
+    assert finding(app) == headline(desk(decisions_example()), 0.05)
+    session = session_of(app)
+    session.judging = Judging.of(read(judged), read(gold))
+    assert finding(go(app, "Automate")) == calib.judge(judged, gold).headline
+
+
+def test_names_of_a_log_are_no_markdown():
+    lines = simulated(120)
+    for one in lines:
+        one["answers"][trap("q")], one["model"] = one["answers"].pop("a"), trap("m")
+        one["labels"][trap("q")] = one["labels"].pop("a")
+        one["meta"] = {trap("c"): trap(one["meta"]["country"])}
+    app = start("Automate")
+    drop_log(app, {f"{trap('f')}.json": json.dumps(lines).encode()})
+    assert not app.error
+    assert not bare(app)

@@ -15,12 +15,13 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs, decide
-from calib.analysis.judge import judge_rows
 from calib.analysis.summary import Parts
 from calib.calibrators import CALIBRATORS
+from calib.features.automate import desk_words
+from calib.features.automate.desk import desk
+from calib.features.automate.reading import decisions_example
 from calib.loading import Columns
 from calib.loading.examples import EXAMPLES
-from calib.loading.judged_rows import judged_example
 from calib.metrics import METRICS
 from calib.text import number, percent
 from calib.ui.session import identity
@@ -142,8 +143,8 @@ def decisions(shown: Shown) -> None:
         assert line["Cost per row"].startswith(f"{number(decision.cost.value)} ")
 
 
-def judge(shown: Shown) -> None:
-    assert headings(shown.app)[1] == judge_rows(judged_example()).headline
+def desk_of_example(shown: Shown) -> None:
+    assert headings(shown.app)[1] == desk_words.headline(desk(decisions_example()), 0.05)
 
 
 def monitor(shown: Shown) -> None:
@@ -173,7 +174,7 @@ FACTS: dict[str, Callable[[Shown], None]] = {
     "Slices": slices,
     "Calibrators": calibrators,
     "Decisions": decisions,
-    "Automate": judge,
+    "Automate": desk_of_example,
     "Monitor": monitor,
     "Reports": reports,
     "Learn": methods,

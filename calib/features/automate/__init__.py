@@ -11,6 +11,7 @@ FEATURES.add(
             draw=f"{__name__}.page:page",
             without_data=True,
             without_view=True,
+            own_data=True,
         ),
         command=f"{__name__}.commands:judge",
         check=f"{__name__}.commands:check",

@@ -1,12 +1,41 @@
-"""Choices of the page Automate: what passes, rows to label next, and the wanted interval."""
+"""Choices of the page Automate: what it shows, the error to certify, and those about a judge."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from calib.ui.session.choice import Choice, number, on, whole
+from calib.ui.session.choice import Choice, level, number, on, one_of, whole
+from calib.ui.session.choices import SEGMENTED
+
+KINDS = {"decisions": "Decision model", "judge": "Judge"}
+
+KIND = Choice[str](
+    key="automate_kind",
+    link="about",
+    default="decisions",
+    values=one_of(*KINDS, name=KINDS.__getitem__),
+    label="What the answers are of",
+    help="A decision model answers questions, each with a probability. A judge scores answers of "
+    "another model.",
+    chip="{}",
+    acts_on=on("Automate"),
+    widget=SEGMENTED,
+)
+
+MAX_ERROR = Choice[float](
+    key="automate_error",
+    link="errors",
+    default=0.05,
+    values=replace(level(0.01, 0.02, 0.05, 0.1), name="{:.0%}".format),
+    label="Allowed errors",
+    help="The highest error rate of the answers that are decided without a person.",
+    chip="At most {:.0%} errors",
+    acts_on=on("Automate"),
+    widget=SEGMENTED,
+)
 
 PASS_FROM = Choice[float](
     key="judge_pass_from",

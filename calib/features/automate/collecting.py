@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calib.data.predictions import Predictions
 from calib.features.automate.answers import FAILURES, NO, YES, Answer, Kind
 from calib.features.automate.logs import Answers, Label, Log, Unanswered
-from calib.features.automate.questions import COUNTS, Question, Questions, Scale
+from calib.features.automate.questions import COUNTS, Question, Questions, Scale, decisions_of
 from calib.loading.problems import Problem, note, refuse, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 
@@ -173,9 +173,7 @@ def _question(group: Answers, log: Log, labels: Mapping[int, Any], name: str) ->
             "set_aside": aside | ({"unlabelled": unlabelled} if unlabelled else {}),
         }
         of_decided = matrix[at, decided[at]]
-        decisions = Predictions.from_arrays(
-            right, of_decided, class_names=("wrong", "right"), score_name=scale, **common
-        )
+        decisions = decisions_of(right, of_decided, scale, **common)
         if scale == "probability":
             scores = matrix[at, 1] if group.kind == "yes/no" else matrix[at]
             predictions = Predictions.from_arrays(

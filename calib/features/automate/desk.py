@@ -83,8 +83,8 @@ class DeskLine:
     kind : {"yes/no", "choice", "score"} or None
     scale : {"probability", "confidence"}
         See `Question`. A confidence has thresholds, and neither a verdict nor an ECE.
-    n_labels : int
-        Records with a label.
+    n_asked, n_labels : int
+        Records that asked the question, and those with a label.
     accuracy : float
         Share of right decisions; NaN without a label.
     verdict : Verdict or None
@@ -104,6 +104,7 @@ class DeskLine:
     kind: Kind | None
     model: str
     scale: Scale
+    n_asked: int
     n_labels: int
     accuracy: float
     verdict: Verdict | None
@@ -154,7 +155,7 @@ class Joint:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Desk:
     """What may be decided without a person.
 
@@ -176,6 +177,19 @@ class Desk:
     def frame(self) -> pd.DataFrame:
         """One row per question, with the share and the threshold at each error."""
         return pd.DataFrame([_row(line) for line in self.lines])
+
+    def certified(self, max_error: float) -> tuple[DeskLine, ...]:
+        """The questions that have a threshold at this error."""
+        return tuple(
+            line
+            for line in self.lines
+            if line.gates and line.gates[max_error].certificate.threshold is not None
+        )
+
+    def share(self, max_error: float) -> float:
+        """Share of the answers to all questions that may be decided alone, in [0, 1]."""
+        decided = (line.gates[max_error].share * line.n_asked for line in self.certified(max_error))
+        return sum(decided) / max(1, sum(line.n_asked for line in self.lines))
 
 
 def desk(
@@ -329,6 +343,7 @@ def _line(
         kind=question.kind,
         model=question.version or question.model,
         scale=question.scale,
+        n_asked=question.counts["asked"],
         n_labels=question.counts["labelled"],
         accuracy=float("nan") if decisions is None else float(decisions.outcome.mean()),
         verdict=verdict,

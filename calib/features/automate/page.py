@@ -1,23 +1,31 @@
-"""Automate: can a judge's scores replace gold labels, and which share of the rows passes?"""
+"""Automate: which answers of a decision model need no person; can a judge replace gold labels?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from calib import text
 from calib.analysis.judge import JudgeResult, gold_analysis, judge_rows
 from calib.blocks.judge import judges, pass_rates
+from calib.data.base import Progress
 from calib.data.judged import JudgedRows
-from calib.features.automate.choices import NEXT_ROWS, PASS_FROM, POINTS
+from calib.features.automate import desk_words
+from calib.features.automate.choices import KIND, MAX_ERROR, NEXT_ROWS, PASS_FROM, POINTS
+from calib.features.automate.desk import Desk, desk
+from calib.features.automate.questions import Questions
+from calib.features.automate.reading import decisions_example, dropped_log, read_back
+from calib.features.automate.thresholds import thresholds
 from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
-from calib.loading import Table
+from calib.loading import FileFormat, Problem, Table
 from calib.loading.judged_rows import SCALES, judged_example
 from calib.loading.loader import joined
+from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.reports import Report
 from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
@@ -33,6 +41,7 @@ from calib.ui.layout import blocks, charts, frame
 from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
+from calib.ui.session.turns import FILES
 from calib.ui.session.upload import Upload
 from calib.words.measures import undrawn
 
@@ -60,8 +69,150 @@ ROLES: Mapping[str, str] = {
 }
 
 
+QUESTIONS: Mapping[str, str] = {
+    "decisions": "Which answers of a decision model may be used without a person?",
+    "judge": "Can a judge's scores replace labels, and which share of the rows passes?",
+}
+READING_DESK = """
+- **Alone at 5%**: answers with at least this probability may be used without a person. Of them, at
+  most 5% are wrong, with 95% confidence, for each question and error rate alone. The threshold is
+  tested on the labelled records.
+- **Labels** must be of a random sample of the records. A threshold holds for the version of the
+  model that answered, and for records like these.
+- **Calibrated?** is the verdict about P(true) of yes/no, otherwise about the probability of the
+  decision. A threshold can be certified for a question that is not calibrated.
+"""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class DroppedLog:
+    """A log that a person dropped, and why the last file could not be read."""
+
+    log: Questions | None = None
+    name: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
 def page() -> None:
     session = frame.begin("Automate")
+    kind = shown_kind(session)
+    with st.container(key="automate", horizontal=True, vertical_alignment="center"):
+        is_judge = kind == "judge"
+        data = judged_data(session) if is_judge else log_data(dropped_log_of(session))
+        st.caption(f"{QUESTIONS[kind]} Shown here: {data}.")
+        widgets.control(session, KIND, value=kind, label_visibility="collapsed")
+    (judge_page if kind == "judge" else desk_page)(session)
+
+
+def shown_kind(session: Session) -> str:
+    """What was chosen; otherwise that of the tables that were dropped, or of the link."""
+    judging = session.judging
+    if judging.elsewhere and session.kept.get("judging") is not judging:
+        session.kept["judging"] = judging
+        session.reset(KIND)
+    if KIND in session.explicit:
+        return session[KIND]
+    is_judge = judging.judged is not None or session.explicit & {PASS_FROM, NEXT_ROWS, POINTS}
+    return "judge" if is_judge else "decisions"
+
+
+def judged_data(session: Session) -> str:
+    judging = session.judging
+    tables = [table for table in (judging.judged, judging.gold) if table is not None]
+    if judging.judged is None:
+        return "a simulated example"
+    return " and ".join(f"**{plain(table.file or table.name)}**" for table in tables)
+
+
+def log_data(dropped: DroppedLog) -> str:
+    log = dropped.log or decisions_example()
+    name = f"**{plain(dropped.name)}**" if dropped.log else "a simulated example"
+    models = dict.fromkeys(one.version or one.model for one in log.details.values())
+    of_models = "".join(f", {plain(model)}" for model in models if model)
+    return f"{name}, {plural(log.n_records, 'record')}{of_models}"
+
+
+def dropped_log_of(session: Session) -> DroppedLog:
+    made: DroppedLog = session.kept.get("decisions", DroppedLog())
+    return made
+
+
+def desk_page(session: Session) -> None:
+    """What may be decided without a person, per question of a log."""
+    dropped, error = dropped_log_of(session), session[MAX_ERROR]
+    log = dropped.log or decisions_example()
+    with st.spinner("Testing the questions"):
+        made = session.memo.heavy(desk_of, dropped)
+    with st.container(key="answer_desk"):
+        st.html(desk_words.section(made, error, is_example=dropped.log is None))
+    with widgets.toolbar("desk"):
+        widgets.control(session, MAX_ERROR)
+        widgets.download(
+            "Download thresholds.json",
+            partial(thresholds, made, error),
+            "thresholds.json",
+            "desk_thresholds",
+            disabled=not made.certified(error),
+        )
+        if dropped.log is not None:
+            forget = partial(session.kept.pop, "decisions", None)
+            st.button("Show the example", key="desk_example", on_click=forget)
+    if dropped.log is None:
+        drop_log(session, dropped)
+    blocks.show(desk_words.questions_table(made))
+    if made.joint is not None:
+        blocks.show(desk_words.together(made.joint, error))
+    log_notes(log)
+    if dropped.log is not None:
+        drop_log(session, dropped)
+    frame.reading(READING_DESK, "the table")
+
+
+def desk_of(dropped: DroppedLog) -> Desk:
+    return desk(dropped.log or decisions_example())
+
+
+def log_notes(log: Questions) -> None:
+    """What was assumed or left out, once for all questions that it is about."""
+    about: dict[str, list[str]] = {note.sentence: [] for note in log.notes}
+    for name, one in log.details.items():
+        for note in one.notes:
+            about.setdefault(note.sentence, []).append(name)
+    for said, names in about.items():
+        of = f"{plain(text.joined(names[:5], len(names)))}: " if names else ""
+        st.caption(f":material/info: {of}{sentence(said)}")
+
+
+def drop_log(session: Session, dropped: DroppedLog) -> None:
+    """The drop zone of a log, and of labels in a second file."""
+    label = "Log of a decision model, with labels in it or in a second file"
+    files = uploaders.dropped_files(session, "data_file_log", label, several=True)
+    if files:
+        made = uploaders.read_or_problems(partial(read_log, files))
+        if isinstance(made, tuple):
+            session.kept["decisions"] = replace(dropped, problems=made)
+        else:
+            session.kept["decisions"] = DroppedLog(made, files[0][0])
+        st.rerun()
+    for problem in dropped.problems:
+        st.error(f"Not read: {problem.sentence}")
+
+
+def read_log(files: Sequence[tuple[str, bytes]], progress: Progress) -> Questions:
+    """A log of one or several files, in a process of its own unless they are short texts."""
+    (name, data), *others = files
+    contents = [content for _, content in others]
+    if all(is_harmless(content, FileFormat()) for _, content in files):
+        return dropped_log(data, name, others=contents)
+    limits, module = Limits.from_environment(), dropped_log.__module__
+    watch = partial(progress, 0.0, "Reading the file")
+    with FILES.turn(), FileReader(limits, module, read_back) as reader:
+        log: Questions = reader.read(data, name, watch=watch, others=contents)
+    return log
+
+
+def judge_page(session: Session) -> None:
+    """Can a judge's scores replace gold labels?"""
     results = analysed(session)
     shown = chosen_result(session, results)
     if shown is None:

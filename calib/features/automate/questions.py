@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from calib.data.predictions import Predictions
 from calib.features.automate.answers import FAILURES, Kind
 from calib.loading.problems import Problem
-from calib.numerics.arrays import IntArray, Locked
+from calib.loading.reading.budget import MAX_CELLS, problem_of
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Scale: TypeAlias = Literal["probability", "confidence"]
 
@@ -69,7 +73,7 @@ class Question(Locked):
 COUNTS = ("asked", "answered", "labelled", *FAILURES, "unusable")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Questions(Mapping[str, Predictions]):
     """The questions of a log: a mapping from the name of a question to its labelled answers.
 
@@ -134,3 +138,87 @@ class Questions(Mapping[str, Predictions]):
         ]
         columns = ["question", "kind", "wording", "model", "version", "scale", *COUNTS]
         return pd.DataFrame(rows, columns=columns)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per question, from which `from_arrow` makes the same questions again."""
+        about = {
+            "n_records": self.n_records,
+            "skipped": self.skipped,
+            "notes": [asdict(problem) for problem in self.notes],
+        }
+        rows = [_row(key, one) for key, one in self.details.items()]
+        columns = {
+            name: pa.array([row[name] for row in rows], pa.large_list(kind) if kind else None)
+            for name, kind in COLUMNS.items()
+        }
+        return pa.table(columns).replace_schema_metadata({ABOUT: json.dumps(about).encode()})
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table) -> Questions:
+        """The questions of `to_arrow`. Raises ValueError if they contradict each other."""
+        about = json.loads(table.schema.metadata[ABOUT])
+        details = dict(_question(table, row) for row in range(len(table)))
+        last = max((int(one.answered.max(initial=-1)) for one in details.values()), default=-1)
+        if not last < about["n_records"] <= MAX_CELLS:
+            raise ValueError(f"n_records must be above {last}, got {about['n_records']}.")
+        notes = tuple(map(problem_of, about["notes"]))
+        return cls(details, about["n_records"], about["skipped"], notes)
+
+
+ABOUT = b"questions"
+COLUMNS: Mapping[str, pa.DataType | None] = {
+    "about": None,
+    **dict.fromkeys(("record", "answered", "group", "label", "right"), pa.int64()),
+    **dict.fromkeys(("scores", "score"), pa.float64()),
+}
+FACTS = ("name", "kind", "wording", "model", "version", "scale", "counts")
+
+
+def _row(key: str, one: Question) -> dict[str, Any]:
+    made, decided = one.predictions, one.decisions
+    about: dict[str, Any] = {"key": key, **{name: getattr(one, name) for name in FACTS}}
+    about["notes"] = [asdict(problem) for problem in one.notes]
+    if decided is not None:
+        about |= {
+            "classes": [] if made is None else made.class_names,
+            "data": [decided.name, decided.outcome_name, decided.set_aside],
+            "columns": {name: values.tolist() for name, values in decided.columns.items()},
+        }
+    return {
+        "about": json.dumps(about),
+        "record": one.record,
+        "answered": one.answered,
+        "group": None if decided is None else decided.group,
+        "label": None if made is None else made.outcome,
+        "scores": None if made is None else made.scores.ravel(),
+        "right": None if decided is None else decided.outcome,
+        "score": None if decided is None else decided.scores,
+    }
+
+
+def _question(table: pa.Table, row: int) -> tuple[str, Question]:
+    cells = {name: table[name][row] for name in COLUMNS}
+    about = json.loads(cells.pop("about").as_py())
+    arrays = {name: cell.values.to_numpy() for name, cell in cells.items() if cell.is_valid}
+    made: dict[str, Any] = {}
+    if "right" in arrays:
+        name, outcome_name, set_aside = about["data"]
+        common = {"name": name, "outcome_name": outcome_name, "set_aside": set_aside}
+        common |= {"group": arrays.get("group"), "columns": about["columns"]}
+        made["decisions"] = decisions_of(arrays["right"], arrays["score"], about["scale"], **common)
+    if "label" in arrays:
+        n_columns = 1 if about["kind"] == "yes/no" else len(about["classes"])
+        scores = arrays["scores"].reshape(-1, n_columns) if n_columns > 1 else arrays["scores"]
+        made["predictions"] = Predictions.from_arrays(
+            arrays["label"], scores, class_names=about["classes"], **common
+        )
+    facts = {name: about[name] for name in FACTS} | {"notes": (*map(problem_of, about["notes"]),)}
+    rows = {name: arrays[name] for name in ("record", "answered")}
+    made = {name: made.get(name) for name in ("predictions", "decisions")}
+    return about["key"], Question(**facts, **made, **rows)
+
+
+def decisions_of(right: ArrayLike, score: FloatArray, scale: Scale, **common: Any) -> Predictions:
+    """Decisions, and whether each is right."""
+    names = ("wrong", "right")
+    return Predictions.from_arrays(right, score, class_names=names, score_name=scale, **common)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import ceil
@@ -29,12 +29,13 @@ from calib.loading.reading.budget import (
     MAX_BYTES,
     MAX_CELLS,
     Budget,
-    Read,
+    InArrow,
     read_back,
     write,
 )
 from calib.loading.reading.programs import STATISTICS
 from calib.loading.reading.reader import PACKED, read
+from calib.loading.table import Table
 
 try:
     import resource
@@ -94,10 +95,12 @@ class FileReader:
 
     One process is always kept ready, because to start one takes about a second. The `serve_one` of
     `module` reads a file in the process; that of `calib.scanning.rows_or_counts` also reads counts.
+    `back` makes a value of what the process wrote.
     """
 
     limits: Limits = field(default_factory=Limits)
     module: str = __name__
+    back: Callable[[Path], Any] = read_back
     _spare: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -129,20 +132,25 @@ class FileReader:
         name: str,
         given: FileFormat | None = None,
         watch: Callable[[], None] = lambda: None,
-    ) -> Read:
+        others: Sequence[bytes] = (),
+    ) -> Any:
         """Read the bytes of a file, as `calib.loading.read` does.
 
-        `watch` is called several times per second; an error that it raises ends the reading. Raises
-        InputError if the file cannot be read, or if it exceeds the limits.
+        `others` are files without which it cannot be read. `watch` is called several times per
+        second; an error that it raises ends the reading. Raises InputError if the file cannot be
+        read, or if it exceeds the limits.
         """
         given = given or FileFormat()
-        budget = self.limits.budget(len(data))
-        budget.check_file(len(data))
+        size = len(data) + sum(map(len, others))
+        budget = self.limits.budget(size)
+        budget.check_file(size)
         with tempfile.TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True) as folder:
             source, result = Path(folder, "file"), Path(folder, "table")
-            source.write_bytes(data)
+            sources = [source, *(Path(folder, f"{i}") for i in range(len(others)))]
+            for path, content in zip(sources, (data, *others), strict=True):
+                path.write_bytes(content)
             job = {
-                "source": str(source),
+                "sources": [*map(str, sources)],
                 "result": str(result),
                 "name": name,
                 "given": asdict(given),
@@ -152,7 +160,7 @@ class FileReader:
             status = self._run(json.dumps(job).encode() + b"\n", watch)
             if status != 0:
                 raise self._error(status)
-            return read_back(result)
+            return self.back(result)
 
     def _run(self, job: bytes, watch: Callable[[], None]) -> int | None:
         """Do the job in a process, and return its exit status, or None if it takes too long."""
@@ -228,7 +236,7 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
             worker.stdin.close()
 
 
-def serve_one(reads: Callable[..., Read] = read) -> None:
+def serve_one(reads: Callable[..., Table | InArrow] = read) -> None:
     """Wait for one job on standard input, do it and exit. Exit too if the input ends."""
     if os.name != "nt":
         os.nice(5)  # The sessions of people who move a slider are more urgent.
@@ -237,8 +245,8 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
         return
     job = json.loads(line)
     limits, result = Limits(**job["limits"]), Path(job["result"])
-    source = Path(job["source"])
-    _limit_itself(limits, source.stat().st_size)
+    source, *others = (Path(source) for source in job["sources"])
+    _limit_itself(limits, sum(one.stat().st_size for one in (source, *others)))
     try:
         try:
             content = reads(
@@ -246,6 +254,7 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
                 job["name"],
                 given=FileFormat(**job["given"]),
                 budget=Budget(**job["budget"]),
+                **({"others": [source.read_bytes() for source in others]} if others else {}),
             )
             write(content, result)
         except InputError as error:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -86,7 +86,14 @@ CELL_READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def write(content: Read | InputError, path: Path) -> None:
+class InArrow(Protocol):
+    """What writes itself as an Arrow table."""
+
+    def to_arrow(self) -> pa.Table:
+        """The columns, and metadata from which it is made again."""
+
+
+def write(content: Table | InArrow | InputError, path: Path) -> None:
     """Write the content of a file, or the error why it cannot be read."""
     columns = _as_arrow(content) if isinstance(content, Table | InputError) else content.to_arrow()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
@@ -107,23 +114,17 @@ def _as_arrow(content: Table | InputError) -> pa.Table:
 
 
 def read_back(path: Path) -> Read:
-    """Read the written content, or raise the written InputError.
-
-    Numbers stay in the file, and are copied when they are needed.
-    """
-    with pa.memory_map(str(path)) as source:
-        columns = pa.ipc.open_file(source).read_all()
+    """Read the written rows or counts, or raise the written InputError."""
+    columns = columns_of(path)
     if METADATA_KEY in columns.schema.metadata:
         return Aggregate.from_arrow(columns)
     about = json.loads(columns.schema.metadata[ABOUT])
-    if "problems" in about:
-        raise InputError([_problem(problem) for problem in about["problems"]])
     names, kinds = about["frame"]
     frames = [_series(columns[i], kind) for i, kind in enumerate(kinds)]
     frame = pd.concat(frames, axis=1) if frames else pd.DataFrame()
     about |= {
         "frame": frame.set_axis(names, axis=1),
-        "notes": tuple(_problem(note) for note in about["notes"]),
+        "notes": tuple(problem_of(note) for note in about["notes"]),
         "guesses": tuple(Guess(**guess) for guess in about["guesses"]),
         "log_files": tuple(about["log_files"]),
         "sheets": tuple(about["sheets"]),
@@ -132,7 +133,21 @@ def read_back(path: Path) -> Read:
     return Table(**about)
 
 
-def _problem(written: dict[str, Any]) -> Problem:
+def columns_of(path: Path) -> pa.Table:
+    """The written columns, or raise the written InputError.
+
+    Numbers stay in the file, and are copied when they are needed.
+    """
+    with pa.memory_map(str(path)) as source:
+        columns = pa.ipc.open_file(source).read_all()
+    about = json.loads(columns.schema.metadata.get(ABOUT, b"{}"))
+    if "problems" in about:
+        raise InputError([problem_of(problem) for problem in about["problems"]])
+    return columns
+
+
+def problem_of(written: dict[str, Any]) -> Problem:
+    """A problem that was written as JSON."""
     choices = tuple(Choice(**choice) for choice in written.pop("choices"))
     problem = Problem(**written, choices=choices)
     # A program that was taken over may return facts that do not fit the sentence.

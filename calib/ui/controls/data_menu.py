@@ -15,7 +15,7 @@ from calib.ui.controls import uploaders, widgets
 from calib.ui.session import state
 from calib.ui.session.choices import MODEL
 from calib.ui.session.named_sources import operator_connections
-from calib.ui.session.page_list import PAGES
+from calib.ui.session.page_list import OWN_DATA, PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Upload
 
@@ -99,6 +99,8 @@ def _label(session: Session, rows: Data | None) -> list[str]:
         if not example and not rows.is_matrix:
             label = rows.view_label(rows.default_view)
             parts.append(f"{shortened(rows.outcome_name)} = {shortened(label)}".strip())
+    if session.page in OWN_DATA:
+        parts[0] = f"Other pages: {parts[0]}"
     return list(map(plain, parts))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -35,6 +35,7 @@ from calib.ui.session.upload import Upload
 from calib.ui.streamlit_private import remove_files
 
 Place = Literal["data", "test"]
+T = TypeVar("T")
 UNREADABLE = error("unreadable")
 TEST_HELP = "Calibrators are fitted on the predictions and measured on these rows."
 SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
@@ -168,23 +169,46 @@ def _takes_test_rows(upload: Upload | None) -> bool:
     return upload is not None and bool(upload.tables) and upload.source is None
 
 
-def table_uploader(session: Session, key: str, label: str) -> Table | Unread | None:
-    """A drop zone of one table: what was dropped, or why it cannot be read."""
+def dropped_files(
+    session: Session, key: str, label: str, *, several: bool = False
+) -> list[tuple[str, bytes]]:
+    """A drop zone: the names and bytes of what was dropped."""
     with st.container(key=key):
         dropped = st.file_uploader(
-            label, key=f"{key}_{session.n_reads}", max_upload_size=MAX_BYTES // 2**20
+            label,
+            key=f"{key}_{session.n_reads}",
+            accept_multiple_files=several,
+            max_upload_size=MAX_BYTES // 2**20,
         )
-    if dropped is None:
-        return None
-    try:
-        return read_table(dropped.name, dropped.getvalue())
-    finally:
-        remove_files([dropped])
-        session.n_reads += 1
+    if not dropped:
+        return []
+    files = dropped if isinstance(dropped, list) else [dropped]
+    contents = [(file.name, file.getvalue()) for file in files]
+    remove_files(files)
+    session.n_reads += 1
+    return contents
+
+
+def table_uploader(session: Session, key: str, label: str) -> Table | Unread | None:
+    """A drop zone of one table: what was dropped, or why it cannot be read."""
+    return next((read_table(*file) for file in dropped_files(session, key, label)), None)
 
 
 def read_table(name: str, content: bytes, given: FileFormat = GUESSED_FORMAT) -> Table | Unread:
     """One table of a file, or why it cannot be read."""
+
+    def reads(progress: Progress) -> Table:
+        _, tables = _read([(name, content)], given, progress)
+        if not tables:
+            raise refuse("counts-and-rows")
+        return combined(tables)[0]
+
+    table = read_or_problems(reads)
+    return Unread(name, content, given, table) if isinstance(table, tuple) else table
+
+
+def read_or_problems(reads: Callable[[Progress], T]) -> T | tuple[Problem, ...]:
+    """What is read from files, or why they cannot be read. A person can cancel it."""
     cancel = Cancel("cancel_reading", _cancel)
 
     def progress(_share: float, _text: str) -> None:
@@ -192,15 +216,12 @@ def read_table(name: str, content: bytes, given: FileFormat = GUESSED_FORMAT) ->
 
     try:
         with st.spinner("Reading the file"):
-            _, tables = _read([(name, content)], given, progress)
-        if not tables:
-            raise refuse("counts-and-rows")
-        return combined(tables)[0]
+            return reads(progress)
     except InputError as refused:
-        return Unread(name, content, given, refused.problems)
+        return refused.problems
     except Exception:
         log.exception("A file could not be read")
-        return Unread(name, content, given, (UNREADABLE,))
+        return (UNREADABLE,)
     finally:
         cancel.withdraw()
 

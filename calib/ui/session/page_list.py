@@ -63,7 +63,7 @@ MOVED: Mapping[str, str] = {
     **dict.fromkeys(("gallery", "methods"), "learn"),
     **dict.fromkeys(("functions", "compare"), "calibrators"),
     "cumulative": "reliability?tab=cumulative",
-    "judge": "automate",
+    "judge": "automate?about=judge",
     "classes": "slices?kind=class",
 }
 # These pages can be shown while the data of a link are missing.
@@ -76,6 +76,8 @@ WITHOUT_VIEW = (
     *("Data", "Learn"),
     *(page.title for page in ADDED.values() if page.without_view),
 )
+# These pages show other data than those of the header.
+OWN_DATA = tuple(page.title for page in ADDED.values() if page.own_data)
 WITHOUT_ANALYSIS = (
     *("Data", "Learn"),
     *(page.title for page in ADDED.values() if not page.with_analysis),

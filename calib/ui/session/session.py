@@ -32,7 +32,7 @@ from calib.ui.streamlit_private import SESSION_KEY
 T = TypeVar("T")
 SESSION = SESSION_KEY
 # After a reload the new session takes these fields from the old one.
-RESUMED_FIELDS = ("upload", "recent", "title", "author", "note", "memo", "judging")
+RESUMED_FIELDS = ("upload", "recent", "title", "author", "note", "memo", "judging", "kept")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Recent files stay in memory, so only a few of moderate size are kept.
 MAX_RECENT_FILES = 4
@@ -80,6 +80,7 @@ class Session:
     judging: Judging = field(
         default_factory=Judging
     )  # The tables and choices of the page Automate.
+    kept: dict[str, Any] = field(default_factory=dict)  # Features keep data here, by their keys.
     opens_judge: bool = False  # Whether dropped tables are a judge's, which its page shows.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     # Only memos keep a result, so that it is freed when memory is short.
@@ -173,7 +174,7 @@ class Session:
     def free_data(self) -> None:
         """Forget the tables of a person who has left."""
         self.free_results()
-        self.upload, self.judging = None, Judging()
+        self.upload, self.judging, self.kept = None, Judging(), {}
 
     @property
     def settings(self) -> Settings:
