@@ -29,6 +29,7 @@ def content(lines):
 def check_equal(made, wanted):
     assert [*made.details] == [*wanted.details]
     assert made.frame().equals(wanted.frame())
+    np.testing.assert_array_equal(made.unit, wanted.unit)
     assert (made.n_records, made.skipped) == (wanted.n_records, wanted.skipped)
     sentences = [[one.sentence for one in log.notes] for log in (made, wanted)]
     assert sentences[0] == sentences[1]

@@ -5,7 +5,13 @@ import pytest
 
 import calib
 from calib.features.automate.desk import desk
-from calib.features.automate.desk_words import headline, lead, questions_table, together
+from calib.features.automate.desk_words import (
+    headline,
+    lead,
+    questions_table,
+    together,
+    versions_table,
+)
 from tests.automate.shapes import written
 
 
@@ -163,3 +169,59 @@ def test_the_desk_in_words(tmp_path, texts):
     decided = [line.gates[0.1].share for line in made.lines]
     assert made.share(0.1) == pytest.approx(np.mean(decided))
     assert [line.n_asked for line in made.lines] == [1000, 1000]
+
+
+def two_versions(n=1000, power=1.0, by="state"):
+    """The same records answered by two versions, in another order and by another confidence."""
+    old, new = simulated(n), simulated(n, power=power)
+    for one in new:
+        one["model"] = "m-2"
+    for one in (*old, *new):
+        if by == "id":
+            one["id"] = one.pop("state")
+    return [*old, *reversed(new)]
+
+
+@pytest.mark.parametrize("by", ["state", "id"])
+def test_versions_are_compared_on_the_same_records(by, tmp_path):
+    lines = two_versions(by=by)
+    for one in lines[1500:]:  # The new version is wrong about a tenth of these records.
+        if float(one["answers"]["a"]["noul"]) > 0.9:
+            one["answers"]["a"]["noul"] = 0.05
+    made = of(tmp_path, lines, max_errors=[0.05, 0.1])
+    a, b = made.versions
+    assert (a.question, a.before, a.after, a.n_records) == ("a", "m-1", "m-2", 1000)
+    old, new = (line for line in made.lines if line.question.startswith("a"))
+    assert a.accuracy == old.accuracy
+    assert a.change.value == pytest.approx(new.accuracy - old.accuracy)
+    assert a.change.high < 0.0
+    assert (b.change.value, b.change.low, b.change.high) == (0.0, 0.0, 0.0)
+    assert b.holds == {0.05: True, 0.1: True}
+    assert set(a.holds.values()) == {False}
+
+
+def test_the_interval_of_a_change_is_that_of_paired_differences(tmp_path):
+    lines = two_versions(300)
+    for one in lines[300:450]:
+        one["answers"]["a"]["noul"] = 1.0 - float(one["answers"]["a"]["noul"])
+    change = of(tmp_path, lines, max_errors=[0.1]).versions[0].change
+    log = calib.decisions_log(written(tmp_path, lines))
+    old, new = (log.details[f"a (m-{i})"].decisions.outcome for i in (1, 2))
+    difference = new[::-1] - old
+    error = difference.std(ddof=1) / np.sqrt(300)
+    assert change.value == pytest.approx(difference.mean())
+    assert change.high - change.low == pytest.approx(2 * 1.968 * error, rel=0.02)
+
+
+def test_a_more_confident_version_does_not_keep_the_thresholds(tmp_path, texts):
+    made = of(tmp_path, two_versions(2000, power=4.0), max_errors=[0.05])
+    assert [one.holds for one in made.versions] == [{0.05: False}] * 2
+    texts([cell.markdown() for cell in versions_table(made).rows[0]])
+
+
+def test_other_records_have_no_change(tmp_path):
+    lines = two_versions(100)
+    for i, one in enumerate(lines):
+        one["state"] = str(i)
+    assert of(tmp_path, lines).versions == ()
+    assert of(tmp_path, simulated(100)).versions == ()

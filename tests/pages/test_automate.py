@@ -20,7 +20,7 @@ from calib.loading.judged_rows import judged_example, judged_tables
 from calib.ui.session.judging import Judging
 from calib.ui.session.session import Session
 from tests.automate.shapes import written
-from tests.automate.test_desk import simulated
+from tests.automate.test_desk import simulated, two_versions
 from tests.pages.harness import (
     address,
     answers,
@@ -358,3 +358,14 @@ def test_names_of_a_log_are_no_markdown():
     drop_log(app, {f"{trap('f')}.json": json.dumps(lines).encode()})
     assert not app.error
     assert not bare(app)
+
+
+def test_two_versions_are_beside_each_other(tmp_path):
+    lines = two_versions(200)
+    app = start("Automate")
+    drop_log(app, {"a.json": json.dumps(lines).encode()})
+    made = desk(calib.decisions_log(written(tmp_path, lines)))
+    body = markup(app, "Versions")
+    assert [one.n_records for one in made.versions] == [200, 200]
+    assert body.count("m-2") == 2
+    assert "What changed with the version" in headings(app)

@@ -46,7 +46,12 @@ def collect(log: Log, name: str) -> Questions:
     if log.without_details:
         notes.append(warning("some-without-details", n=log.without_details))
     types = (one.type for one in log.unanswered if one.failure == "skipped")
-    return Questions(details, len(log.ids), dict(Counter(types)), tuple(notes))
+    keys = [
+        state or (f"id {ids[0]}" if ids else f"record {i}")
+        for i, (state, ids) in enumerate(zip(log.states, log.ids, strict=True))
+    ]
+    unit = pd.factorize(np.array(keys, dtype=object))[0]
+    return Questions(details, len(log.ids), unit, dict(Counter(types)), tuple(notes))
 
 
 def _with_failures(log: Log) -> list[Answers]:

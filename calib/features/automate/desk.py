@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +23,14 @@ from calib.metrics import expected_calibration_error
 from calib.metrics.base import TestResult
 from calib.numerics.arrays import IntArray
 from calib.numerics.binning import bin_edges
-from calib.numerics.intervals import holm
+from calib.numerics.intervals import Estimate, holm, mean_interval
 from calib.text import level, percent, significant
 from calib.uncertainty.replicates import Replicates, calibrated_ece, replicate_clusters
 from calib.words.findings import ViewWords, view_words
 
 MAX_ERRORS = (0.01, 0.02, 0.05, 0.1)
 N_BINS = 15
+CONFIDENCE_LEVEL = 0.95  # That of intervals; certificates have their own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,34 @@ class Joint:
     fingerprint: str
 
 
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """One question as two versions of a model answered it, on the records that both have.
+
+    Attributes
+    ----------
+    question, before, after : str
+        The name of the question, and the versions in the order of the log.
+    n_records : int
+        Labelled records of both.
+    accuracy : float
+        Of the version before.
+    change : Estimate
+        Accuracy after minus before, with its paired 95% interval.
+    holds : mapping of float to bool or None
+        By the largest error: whether the threshold of the version before is certified for the
+        version after, too. None if there was none.
+    """
+
+    question: str
+    before: str
+    after: str
+    n_records: int
+    accuracy: float
+    change: Estimate
+    holds: Mapping[float, bool | None]
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Desk:
     """What may be decided without a person.
@@ -168,11 +197,15 @@ class Desk:
         each of them.
     confidence : float
         Probability that a certificate is right; each holds alone.
+    versions : tuple of VersionChange
+        Per question, each version of the model with the one before it in the log, if they have
+        labelled records in common.
     """
 
     lines: tuple[DeskLine, ...]
     joint: Joint | None
     confidence: float
+    versions: tuple[VersionChange, ...] = ()
 
     def frame(self) -> pd.DataFrame:
         """One row per question, with the share and the threshold at each error."""
@@ -255,7 +288,8 @@ def desk(
         _line(name, one, tested.get(name), verdicts.get(name), max_errors, confidence)
         for name, one in questions.details.items()
     )
-    return Desk(lines, _joint(questions, max_errors, confidence), confidence)
+    joint = _joint(questions, max_errors, confidence)
+    return Desk(lines, joint, confidence, tuple(_versions(questions, lines)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -402,6 +436,57 @@ def _joint(questions: Questions, max_errors: Sequence[float], confidence: float)
         gates=_gates(made, float(answered.mean()), max_errors, confidence),
         fingerprint=made.fingerprint,
     )
+
+
+def _versions(questions: Questions, lines: Sequence[DeskLine]) -> Iterator[VersionChange]:
+    """Each version of a question with the one before it."""
+    latest: dict[tuple[str, str, Kind | None], tuple[Question, DeskLine]] = {}
+    for one, line in zip(questions.details.values(), lines, strict=True):
+        key = (one.name, one.wording, one.kind)
+        if key in latest and (change := _change(*latest[key], one, line, questions.unit)):
+            yield change
+        latest[key] = one, line
+
+
+def _change(
+    old: Question, old_line: DeskLine, new: Question, new_line: DeskLine, unit: IntArray
+) -> VersionChange | None:
+    """None if they are not of two versions, or have no labelled records in common."""
+    right = [_right(one, unit) for one in (old, new)]
+    both = right[0].index.intersection(right[1].index)
+    if old_line.model == new_line.model or both.empty:
+        return None
+    before, after = (one[both].to_numpy() for one in right)
+    mean = float((after - before).mean())
+    ends = mean_interval(mean, after - before - mean, len(both), CONFIDENCE_LEVEL)
+    return VersionChange(
+        question=old.name,
+        before=old_line.model,
+        after=new_line.model,
+        n_records=len(both),
+        accuracy=float(before.mean()),
+        change=Estimate(mean, *ends),
+        holds={
+            error: _still(gate.certificate, new_line.gates[error].certificate)
+            for error, gate in old_line.gates.items()
+        },
+    )
+
+
+def _right(question: Question, unit: IntArray) -> pd.Series:
+    """The share of right decisions of each unit with a label."""
+    decisions = question.decisions
+    outcome = np.zeros(0) if decisions is None else decisions.outcome
+    return pd.Series(outcome, dtype=float).groupby(unit[question.record]).mean()
+
+
+def _still(old: Certificate, new: Certificate) -> bool | None:
+    """Whether the threshold of a version is among those that passed for the next version."""
+    if old.threshold is None or new.threshold is None:
+        return None if old.threshold is None else False
+    side = new.above
+    strictest = side.curve_threshold[side.curve_rows >= side.first_rows].max()
+    return bool(new.threshold <= old.threshold <= strictest)
 
 
 def _holds(record: IntArray, n: int) -> np.ndarray:

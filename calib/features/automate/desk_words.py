@@ -7,6 +7,7 @@ from html import escape
 from calib.blocks.kinds import Paragraph, Table, Value, row
 from calib.features.automate.desk import Desk, DeskLine, Gate, Joint
 from calib.figures.answer import ANSWER_LOOKS
+from calib.numerics.intervals import Estimate
 from calib.text import (
     UNKNOWN,
     count,
@@ -154,6 +155,41 @@ def _worst(line: DeskLine) -> Value:
     worst = line.worst
     detail = f"{points(worst.gap)} points, {p_value(worst.p_adjusted)}"
     return Value(f"{worst.column}: {worst.name}", detail, order=worst.p_adjusted)
+
+
+HOLDS = {
+    True: "Holds",
+    False: "Not certified",
+    None: UNKNOWN,
+}
+
+
+def versions_table(made: Desk) -> Table:
+    """Each question as two versions answered the same records."""
+    errors = tuple(made.versions[0].holds)
+    holds = {
+        f"Threshold at {rate(error)}": "Whether the threshold of the version before is certified "
+        "for the version after, too."
+        for error in errors
+    }
+    rows = tuple(
+        row(
+            Value(one.question, detail=f"{one.before}\n{one.after}"),
+            Value(count(one.n_records), order=one.n_records),
+            _share(one.accuracy, digits=1),
+            Value(*_points_with_interval(one.change), order=one.change.value),
+            *(HOLDS[one.holds[error]] for error in errors),
+        )
+        for one in made.versions
+    )
+    about = {"Change": "Accuracy after minus before, in points, with its paired 95% interval."}
+    head = ("Question", "Records", "Accuracy before", "Change", *holds)
+    return Table("", head, rows, meanings=about | holds, name="Versions")
+
+
+def _points_with_interval(change: Estimate) -> tuple[str, str]:
+    low, high = (points(end) for end in (change.low, change.high))
+    return points(change.value), f"{low} to {high}"
 
 
 def together(joint: Joint, error: float) -> Paragraph:

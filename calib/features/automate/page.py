@@ -162,6 +162,9 @@ def desk_page(session: Session) -> None:
     blocks.show(desk_words.questions_table(made))
     if made.joint is not None:
         blocks.show(desk_words.together(made.joint, error))
+    if made.versions:
+        st.markdown("### What changed with the version")
+        blocks.show(desk_words.versions_table(made))
     log_notes(log)
     if dropped.log is not None:
         drop_log(session, dropped)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from calib.data.predictions import Predictions
 from calib.features.automate.answers import FAILURES, Kind
 from calib.loading.problems import Problem
-from calib.loading.reading.budget import MAX_CELLS, problem_of
+from calib.loading.reading.budget import problem_of
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Scale: TypeAlias = Literal["probability", "confidence"]
@@ -84,6 +85,8 @@ class Questions(Mapping[str, Predictions]):
         wordings or versions, they follow it in brackets.
     n_records : int
         Records of the log, whether they have answers or not.
+    unit : ndarray of int, shape (n_records,)
+        Records with the same state have the same number; without states, those with the same id.
     skipped : mapping of str to int
         Answers of types that have no probabilities, by type.
     notes : tuple of Problem
@@ -107,6 +110,7 @@ class Questions(Mapping[str, Predictions]):
 
     details: Mapping[str, Question]
     n_records: int
+    unit: IntArray
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()
 
@@ -143,6 +147,7 @@ class Questions(Mapping[str, Predictions]):
         """One row per question, from which `from_arrow` makes the same questions again."""
         about = {
             "n_records": self.n_records,
+            "unit": self.unit.tolist(),
             "skipped": self.skipped,
             "notes": [asdict(problem) for problem in self.notes],
         }
@@ -159,10 +164,11 @@ class Questions(Mapping[str, Predictions]):
         about = json.loads(table.schema.metadata[ABOUT])
         details = dict(_question(table, row) for row in range(len(table)))
         last = max((int(one.answered.max(initial=-1)) for one in details.values()), default=-1)
-        if not last < about["n_records"] <= MAX_CELLS:
+        if not last < about["n_records"] == len(about["unit"]):
             raise ValueError(f"n_records must be above {last}, got {about['n_records']}.")
         notes = tuple(map(problem_of, about["notes"]))
-        return cls(details, about["n_records"], about["skipped"], notes)
+        unit = np.array(about["unit"], dtype=np.int64)
+        return cls(details, about["n_records"], unit, about["skipped"], notes)
 
 
 ABOUT = b"questions"

@@ -44,7 +44,9 @@ def thresholds(desk: Desk, max_error: float = 0.05, *, date: datetime.date | Non
     >>> spam = Question(
     ...     "spam", "choice", "", "", "m-1", "probability", rows, rows, number, number, counts
     ... )
-    >>> made = thresholds(desk(Questions({"spam": spam}, 400)), date=datetime.date(2026, 11, 28))
+    >>> made = thresholds(
+    ...     desk(Questions({"spam": spam}, 400, number)), date=datetime.date(2026, 11, 28)
+    ... )
     >>> json.loads(made)["questions"][0]["threshold"]
     0.8
     """
