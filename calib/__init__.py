@@ -15,6 +15,7 @@ from importlib import import_module as _import_module
 
 if _typing.TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from typing import Any
 
     import pandas as pd
@@ -183,13 +184,23 @@ def analyze(
     return analysis.analyze(predictions, settings, earlier=earlier, progress=progress)
 
 
-def report(analysis: "Analysis | JudgeResult") -> "Report":
+def report(
+    analysis: "Analysis | JudgeResult",
+    template: "str | Path" = "",
+    answers: "Mapping[str, str] | None" = None,
+) -> "Report":
     """Make a report of an analysis or of a judge, which can be saved as .html, .json or .md.
 
     Parameters
     ----------
     analysis : Analysis or JudgeResult
         Result of `calib.analyze` or of `calib.judge`.
+    template : str or path, optional
+        Print the report under the items of a checklist: "clinical" (TRIPOD+AI), "credit", "ai-act",
+        "plain", or a file of your own, see docs/reports.md. The metrics that it needs, slices,
+        periods and decisions are computed.
+    answers : mapping of str to str, optional
+        Texts for the fields of the template, by their keys.
 
     Returns
     -------
@@ -199,8 +210,8 @@ def report(analysis: "Analysis | JudgeResult") -> "Report":
     Raises
     ------
     ValueError
-        If there are fewer than 10 rows (of a judge: labels), all labels of a judge are alike, or
-        the analysis was read from a report.
+        If there are fewer than 10 rows (of a judge: labels), all labels of a judge are alike, the
+        analysis was read from a report, or the template or an answer is not known.
 
     Examples
     --------
@@ -213,9 +224,15 @@ def report(analysis: "Analysis | JudgeResult") -> "Report":
     ('calibrated', True)
     """
     # Reports draw with Plotly, and `analyze` must not need it.
+    from calib.analysis.decisions import Costs
     from calib.analysis.judge import JudgeResult
-    from calib.reports import Report
+    from calib.reports import Report, checklist, parts_of, with_metrics
 
+    chosen = checklist(template, answers)
     if isinstance(analysis, JudgeResult):
-        return Report.from_judge(analysis)
-    return Report.from_analysis(analysis)
+        return Report.from_judge(analysis, checklist=chosen)
+    if chosen is None:
+        return Report.from_analysis(analysis)
+    live = with_metrics(analysis, chosen)
+    parts = parts_of(live.source, live, costs=Costs())
+    return Report.from_analysis(live, parts=parts, checklist=chosen)

@@ -9,6 +9,7 @@ import numpy as np
 from pandas import DataFrame, Index
 
 from calib.analysis.groups import Grouping, fitted_groups
+from calib.analysis.slices import SliceGaps, SliceTests
 from calib.data.views import BinaryView
 from calib.metrics.observed_expected import intercept_estimate, ratio_estimate
 from calib.numerics.arrays import FloatArray, IntArray, Locked
@@ -82,14 +83,60 @@ def centres(rows: BinaryView, grouping: Grouping, *, confidence_level: float = 0
     present = [code for code in range(len(grouping)) if (grouping.codes == code).any()]
     lines = [part.line(confidence_level) for part in parts]
     ratio = tuple(ratio_estimate(part.rows, confidence_level) for part in parts)
-    intercept = tuple(intercept_estimate(part.rows, confidence_level) for part in parts)
-    slope = tuple(Estimate(line.slope, line.slope_low, line.slope_high) for line in lines)
-    logs = [_logarithm(one) for one in ratio]
-    ratios = _between(logs, confidence_level)
-    return Centres(
+    return summarised(
         names=tuple(grouping.names[code] for code in present),
         rows=np.array([part.rows.n_rows for part in parts], dtype=np.int64),
         positives=np.array([part.cells.total_positive for part in parts]),
+        ratio=ratio,
+        intercept=tuple(intercept_estimate(part.rows, confidence_level) for part in parts),
+        slope=tuple(Estimate(line.slope, line.slope_low, line.slope_high) for line in lines),
+        confidence_level=confidence_level,
+    )
+
+
+def centres_of_slices(gaps: SliceGaps, tests: SliceTests) -> Centres:
+    """The same from the slices of a report, whose rows have neither weights nor clusters.
+
+    Slices have no intercept at slope 1, so it is NaN.
+    """
+    level, n = gaps.confidence_level, len(gaps)
+    z = normal_quantile(level)
+    ratio = []
+    for i in range(n):
+        rows, rate, expected = float(gaps.rows[i]), float(gaps.observed[i]), gaps.mean_score[i]
+        if not (rate > 0.0 and expected > 0.0):
+            ratio.append(Estimate(0.0 if rate == 0.0 else math.nan))
+            continue
+        factor = math.exp(z * math.sqrt((1.0 - rate) / (rate * rows)))
+        value = float(rate / expected)
+        ratio.append(Estimate(value, value / factor, value * factor))
+    slopes = zip(tests.slope, tests.slope_low, tests.slope_high, strict=True)
+    return summarised(
+        names=gaps.names,
+        rows=gaps.rows,
+        positives=gaps.positives.astype(np.float64),
+        ratio=tuple(ratio),
+        intercept=tuple(Estimate(math.nan) for _ in range(n)),
+        slope=tuple(Estimate(*map(float, ends)) for ends in slopes),
+        confidence_level=level,
+    )
+
+
+def summarised(
+    names: tuple[str, ...],
+    rows: IntArray,
+    positives: FloatArray,
+    ratio: tuple[Estimate, ...],
+    intercept: tuple[Estimate, ...],
+    slope: tuple[Estimate, ...],
+    confidence_level: float,
+) -> Centres:
+    """Centres with these numbers, and the summaries over them."""
+    ratios = _between([_logarithm(one) for one in ratio], confidence_level)
+    return Centres(
+        names=names,
+        rows=rows,
+        positives=positives,
         ratio=ratio,
         intercept=intercept,
         slope=slope,

@@ -180,8 +180,6 @@ def grades(
     d = np.bincount(code, defaulted)[at].astype(np.int64)
     mean = np.append((total / n)[at], score.mean())
     rows, count = np.append(n[at], len(score)), np.append(d, d.sum())
-    low, high = jeffreys_interval(count, rows, confidence_level)
-    p = jeffreys_p(count, rows, mean)
     spans = [(float(part.min()), float(part.max())) for part in (score[code == i] for i in at)]
     notes = [GradeNote("no-rows", (name,)) for name in order or () if name not in names]
     notes += [
@@ -194,13 +192,47 @@ def grades(
         for i in range(len(names) - 1)
         if not mean[i] < mean[i + 1]
     ]
-    if not d.any():
-        notes.append(GradeNote("no-defaults"))
-    notes += [
-        GradeNote("no-evidence", (name,), (float(p[i]),))
-        for i, name in enumerate(names)
-        if d[i] == 0 and p[i] < YELLOW_BELOW
-    ]
+    amount = None if exposure is None else _summed(exposure, code, at)
+    return _tested(names, mean, rows, count, notes, amount, confidence_level)
+
+
+def grades_of_counts(
+    names: tuple[str, ...],
+    pd: FloatArray,
+    rows: IntArray,
+    defaults: IntArray,
+    *,
+    confidence_level: float = 0.95,
+) -> Grades:
+    """The same table from the mean PD, rows and defaults of each grade, without the rows.
+
+    >>> found = grades_of_counts(("A",), np.array([0.01]), np.array([1000]), np.array([15]))
+    >>> found.names, found.jeffreys.round(6).tolist()
+    (('A', 'Portfolio'), [0.063228, 0.063228])
+    """
+    at = np.argsort(pd, kind="stable")
+    mean = np.append(pd[at], pd @ rows / rows.sum())
+    total = (np.append(rows[at], rows.sum()), np.append(defaults[at], defaults.sum()))
+    order = tuple(names[i] for i in at)
+    return _tested(order, mean, *total, [], None, confidence_level)
+
+
+def _tested(
+    names: tuple[str, ...],
+    mean: FloatArray,
+    rows: IntArray,
+    count: IntArray,
+    notes: list[GradeNote],
+    exposure: FloatArray | None,
+    confidence_level: float,
+) -> Grades:
+    """The tests of grades and of the portfolio, which is the last."""
+    low, high = jeffreys_interval(count, rows, confidence_level)
+    p = jeffreys_p(count, rows, mean)
+    if not count[-1]:
+        notes = [*notes, GradeNote("no-defaults")]
+    weak = (i for i in range(len(names)) if count[i] == 0 and p[i] < YELLOW_BELOW)
+    notes = [*notes, *(GradeNote("no-evidence", (names[i],), (float(p[i]),)) for i in weak)]
     return Grades(
         names=(*names, "Portfolio"),
         pd=mean,
@@ -211,7 +243,7 @@ def grades(
         rate_high=high,
         jeffreys=p,
         binomial=binomial_p(count, rows, mean),
-        exposure=None if exposure is None else _summed(exposure, code, at),
+        exposure=exposure,
         notes=tuple(notes),
     )
 

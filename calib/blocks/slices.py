@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calib.analysis import Analysis
+from calib.analysis.centres import Centres
+from calib.analysis.grades import RED_BELOW, YELLOW_BELOW, Grades
 from calib.analysis.slices import SliceGaps, SliceOverTime, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import (
     Annotated,
     Block,
+    Bullets,
     Drawing,
     Fold,
     Heading,
@@ -20,6 +23,7 @@ from calib.blocks.kinds import (
     Table,
     Tabs,
     Value,
+    row,
 )
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.slice_rows import Scores, SliceRow
@@ -34,8 +38,10 @@ from calib.text import (
     percent,
     plural,
     points,
+    probability,
     significant,
 )
+from calib.uncertainty.new_group import MIN_GROUPS
 from calib.words import slices as wording
 from calib.words.measures import KS
 from calib.words.overview import why_shown
@@ -184,6 +190,16 @@ def _table(
     return Table(caption, ("Slice", *meanings), tuple(rows), meanings=meanings)
 
 
+def in_one_table(tables: Sequence[tuple[SliceGaps, SliceTests]], most: int) -> Table:
+    """The slices of several columns below each other, at most this many."""
+    parts = [_table(gaps, tests, "", len(gaps)) for gaps, tests in tables]
+    rows = [row for part in parts for row in part.rows]
+    cut = f" The first {most} of {len(rows)} slices." if len(rows) > most else ""
+    at = level(tables[0][0].confidence_level)
+    caption = f"Uncalibrated scores, with {at} intervals. {MARKED}{cut}"
+    return replace(parts[0], caption=caption, rows=tuple(rows[:most]))
+
+
 def _row(
     name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, marked: bool = False
 ) -> tuple[Value, ...]:
@@ -297,3 +313,92 @@ def _copied(name: str, label: str, gaps: SliceGaps, tests: SliceTests, i: int) -
     )
     exact = ["" if math.isnan(value) else significant(value, 6) for value in numbers]
     return [name, label, str(gaps.rows[i]), str(gaps.positives[i]), *exact]
+
+
+CENTRES_READING = Note(
+    "The prediction interval is of the true value in a new centre that is drawn like these. It "
+    "is wider than the usual t interval, which covers less than it states."
+)
+TOO_FEW_CENTRES = (
+    f"A prediction interval needs {MIN_GROUPS} centres with an estimate. With fewer there are tau "
+    "and the table only."
+)
+
+
+def centres(table: Centres, column: str, at: str) -> tuple[Block, ...]:
+    """O:E ratio and slope per centre, their spread, and what a new centre can expect.
+
+    `at` is the level of the intervals in words.
+    """
+    shown = {
+        "O:E ratio": (table.ratio, table.ratios),
+        "Intercept at slope 1": (table.intercept, table.intercepts),
+        "Slope": (table.slope, table.slopes),
+    }
+    shown = {name: one for name, one in shown.items() if one[1] is not None}
+    rows = [
+        row(
+            name,
+            count(table.rows[i]),
+            count(table.positives[i]),
+            *(_estimate(values[i]) for values, _ in shown.values()),
+        )
+        for i, name in enumerate(table.names)
+    ]
+    between = [one for _, one in shown.values() if one is not None]
+    means = (Value("Mean of the centres"), Value(""), Value(""))
+    rows.append((*means, *(_estimate(one.mean) for one in between)))
+    taus = ("Spread between centres (tau; of ln O:E)", "", "")
+    rows.append(row(*taus, *(number(one.tau, 3) for one in between)))
+    is_predicted = any(math.isfinite(one.new_group.low) for one in between)
+    if is_predicted:
+        new = (Value("New centre", "prediction interval", marked=True), Value(""), Value(""))
+        rows.append((*new, *(_predicted(one.new_group) for one in between)))
+    caption = f"By {column}, with {at} intervals."
+    printed = Table(caption, ("Centre", "Rows", "Positives", *shown), tuple(rows), name="Centres")
+    return printed, CENTRES_READING if is_predicted else Note(TOO_FEW_CENTRES)
+
+
+def _estimate(estimate: Estimate) -> Value:
+    return Value(number(estimate.value, 2), interval(estimate, 2))
+
+
+def _predicted(estimate: Estimate) -> Value:
+    return Value(interval(estimate, 2))
+
+
+GRADES_READING = Note(
+    "A small p is evidence that the PD is too low (one-sided; Jeffreys with the prior Beta(1/2, "
+    "1/2)). Both tests assume that defaults are independent. Colours are the policy of the house "
+    f"and not of the supervisor: yellow below p = {YELLOW_BELOW:g}, red below {RED_BELOW:g}."
+)
+
+
+def grades(graded: Grades, column: str, at: str) -> tuple[Block, ...]:
+    """PD, rows, defaults, observed rate and the tests of each grade and of the portfolio.
+
+    `at` is the level of the intervals in words.
+    """
+    bounds = zip(graded.rate_low.tolist(), graded.rate_high.tolist(), strict=True)
+    rows = tuple(
+        (
+            Value(name, marked=light != "green"),
+            Value(percent(graded.pd[i], 2)),
+            Value(count(graded.rows[i])),
+            Value(count(graded.defaults[i])),
+            Value(percent(graded.rate[i], 2), f"{percent(low, 2)} to {percent(high, 2)}"),
+            Value(probability(graded.jeffreys[i])),
+            Value(probability(graded.binomial[i])),
+            Value(light),
+            *([Value(count(graded.exposure[i]))] if graded.exposure is not None else []),
+        )
+        for i, (name, light, (low, high)) in enumerate(
+            zip(graded.names, graded.lights, bounds, strict=True)
+        )
+    )
+    head = ("Grade", "PD", "Rows", "Defaults", "Observed", "p (Jeffreys)", "p (exact)", "Light")
+    exposure = ("Exposure",) if graded.exposure is not None else ()
+    caption = f"By {column}, with {at} Jeffreys intervals. The PD of the portfolio counts rows."
+    table = Table(caption, (*head, *exposure), rows, name="Grades")
+    notes = tuple(map(wording.grade_note, graded.notes))
+    return table, *([Bullets(notes)] if notes else []), GRADES_READING

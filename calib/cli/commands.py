@@ -49,6 +49,7 @@ def report(
           -o report.html -o tables.zip
       calib report predictions.parquet --outcome y --score p --grade exact --sign key.pem \\
           -o report.json
+      calib report predictions.parquet --outcome y --score p --template clinical -o report.html
       calib report judged.csv --gold gold.csv -o judge.html
       calib report predictions/ --sample 200000 --outcome y --score p -o report.html
       calib report north.parquet south.parquet -o all.html

@@ -238,6 +238,9 @@ class ReportWords:
     grade: counts in the report. guarded: cells of at least ten rows, for charts; calib verify
         compares its sums. exact: every distinct score with its outcomes, readable in the file;
         calib verify computes its numbers again, to the last bit
+    template: print under the items of a checklist: clinical, credit, ai-act, plain, or a file of
+        your own (.toml, .json)
+    answers FILE: texts for the fields of the template, by their keys (.toml, .json)
     """
 
     title: str = ""
@@ -248,11 +251,16 @@ class ReportWords:
     sign_off: str = ""
     held_out: Literal["unknown", "yes", "no"] = "unknown"
     grade: Literal["guarded", "exact"] = "guarded"
+    template: str = ""
+    answers: Path | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Report.from_analysis`."""
+        from calib.reports import checklist
+
         words = {one.name: getattr(self, one.name) for one in fields(self)}
-        return words | {"held_out_declared": words.pop("held_out")}
+        chosen = checklist(words.pop("template"), words.pop("answers"))
+        return words | {"held_out_declared": words.pop("held_out"), "checklist": chosen}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from calib.cli.predictions import predictions_of, progress_of, settings_of
 from calib.cli.streams import save_each
 from calib.data.base import Data, Progress
 from calib.reports import Report, parts_of
+from calib.reports.contents.checklist import with_metrics_of
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import write_whole
 from calib.text import quoted
@@ -30,6 +31,9 @@ def report_of(
     """The report of predictions."""
     predictions, costs = predictions_of(rows), _costs(parts)
     chosen = settings_of(settings, predictions)
+    if words["checklist"] is not None:
+        chosen = with_metrics_of(chosen, words["checklist"])
+        costs = costs or Costs()
     analysis = analyze(predictions, chosen, progress=progress_of(rows))
     if not parts.parts:
         return Report.from_analysis(analysis, **words)

@@ -264,6 +264,26 @@ def auc_difference(
     return Estimate(value, max(-1.0, value - half), min(1.0, value + half))
 
 
+def auc_variance(cells: ScoreCells) -> float:
+    """DeLong's variance of the AUC, with n - 1 for each class. The rows have no weights.
+
+    Examples
+    --------
+    >>> round(auc_variance(ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])), 6)
+    0.0625
+    """
+    positive, negative = cells.positive, cells.weight - cells.positive
+    variance = 0.0
+    for counted, other in ((positive, negative), (negative, positive)):
+        n, m = counted.sum(), other.sum()
+        if n < 2.0 or m < 1.0:
+            return math.nan
+        place = (np.cumsum(other) - 0.5 * other) / m
+        mean = counted @ place / n
+        variance += float(counted @ np.square(place - mean)) / ((n - 1.0) * n)
+    return variance
+
+
 @dataclass(frozen=True, slots=True)
 class _Counts:
     """Effective numbers of positive and negative rows."""

@@ -17,6 +17,7 @@ from calib.crossfit.settings import Settings
 from calib.data import strict_json
 from calib.data.views import default_view
 from calib.distribution import __version__
+from calib.reports.contents.checklist import Checklist
 from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.contents.consistency import check_contents
 from calib.reports.contents.counting import evidence_of
@@ -83,6 +84,7 @@ class Report(Contents, Printable):
         grade: Grade = "guarded",
         created: str | None = None,
         source: str = "",
+        checklist: Checklist | None = None,
     ) -> Report:
         """Make a report, which contains no rows. Groups of fewer than ten rows are merged.
 
@@ -112,6 +114,8 @@ class Report(Contents, Printable):
             Time of creation (ISO 8601). Default: now.
         source : str
             The named source from which the dashboard can count the rows again, as in its links.
+        checklist : Checklist, optional
+            The template by which the report is printed, see `calib.reports.checklist`.
 
         Raises
         ------
@@ -146,6 +150,7 @@ class Report(Contents, Printable):
             sign_off=sign_off,
             model_version=model_version,
             limits=dict(limits or {}),
+            checklist=checklist,
         )
         # The report is read back from its JSON, so that a fresh report equals an opened one.
         data = encode(made)
@@ -187,8 +192,12 @@ class Report(Contents, Printable):
     def _sealed(self, key: Ed25519PrivateKey | None = None, *, counts: Any = None) -> Report:
         """The same report with a seal. `counts` is its evidence in JSON, if that was made."""
         counts = encode(self.evidence) if counts is None else counts
-        names = (field.name for field in fields(self) if field.name != "evidence")
-        rest = {name: encode(getattr(self, name)) for name in names}
+        values = {entry: getattr(self, entry.name) for entry in fields(self)}
+        rest = {
+            entry.name: encode(value)
+            for entry, value in values.items()
+            if entry.name != "evidence" and strict_json.is_written(entry, value)
+        }
         return replace(self, seal=seal_of(rest | {"evidence": counts}, key))
 
     def signed(self, key: str | bytes | Path) -> Report:
@@ -244,6 +253,7 @@ class Report(Contents, Printable):
         sign_off: str | None = None,
         model_version: str | None = None,
         created: str | None = None,
+        checklist: Checklist | None = None,
     ) -> Report:
         """Make a new report with the same numbers and other texts.
 
@@ -253,6 +263,8 @@ class Report(Contents, Printable):
             New texts. Default: the same.
         created : str, optional
             Time of creation (ISO 8601). Default: now.
+        checklist : Checklist, optional
+            A new template with its answers. Default: the same.
         """
         made = replace(
             self,
@@ -263,6 +275,7 @@ class Report(Contents, Printable):
             sign_off=_storable(self.sign_off if sign_off is None else sign_off),
             model_version=_storable(self.model_version if model_version is None else model_version),
             created=created or _now(),
+            checklist=self.checklist if checklist is None else checklist,
         )
         check_contents(made)
         return made._sealed()

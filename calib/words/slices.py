@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 
+from calib.analysis.grades import GradeNote
 from calib.analysis.slices import SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
@@ -151,3 +152,36 @@ def widest_rate(rates: SliceErrorRates, columns: Sequence[str]) -> str:
     overlap = getattr(rates, f"{name}_low")[highest] <= getattr(rates, f"{name}_high")[lowest]
     chance = " The intervals overlap, so this may be chance." if overlap else ""
     return f"Largest difference: {RATES[name]} {rate(highest)}, {rate(lowest)}.{chance}"
+
+
+def grade_note(note: GradeNote) -> str:
+    """What a reader of the table of grades must know, as a sentence.
+
+    >>> grade_note(GradeNote("order", ("B", "C"), (0.02, 0.015)))
+    'The PD of C (1.5%) is not above that of B (2.0%), so the order of these grades is broken.'
+    """
+    first = note.grades[0] if note.grades else ""
+    shares = [percent(value, 2 if value < 0.01 else 1) for value in note.numbers]
+    match note.kind:
+        case "no-rows":
+            return f"Grade {first} has no rows and is left out."
+        case "pd-varies":
+            return (
+                f"The PD of grade {first} is not constant: it is from {shares[0]} to {shares[1]}. "
+                "The table has its mean."
+            )
+        case "order":
+            return (
+                f"The PD of {note.grades[1]} ({shares[1]}) is not above that of {first} "
+                f"({shares[0]}), so the order of these grades is broken."
+            )
+        case "no-defaults":
+            return (
+                "The portfolio has no default. The p-values stay valid; discrimination is not "
+                "defined."
+            )
+        case _:
+            return (
+                f"Grade {first} has no default and too few rows for evidence. Its p-value is small "
+                "only because the prior of the test has the mean 1/2."
+            )

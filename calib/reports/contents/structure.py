@@ -17,6 +17,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.summary import shown_methods
 from calib.data.strict_json import added
+from calib.reports.contents.checklist import Checklist
 from calib.reports.contents.evidence import Evidence
 
 Declared = Literal["unknown", "yes", "no"]
@@ -156,6 +157,8 @@ class Contents:
         The model that made the scores and its version, as written by the author.
     limits : mapping of str to float
         Limits that were set, by the names of `calib.analysis.summary.LIMITS`.
+    checklist : Checklist or None
+        The template by which the report is printed, and what its author wrote into the fields.
     """
 
     schema_version: int
@@ -177,6 +180,7 @@ class Contents:
     sign_off: str = ""
     model_version: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
+    checklist: Checklist | None = added(None)
 
     @property
     def heading(self) -> str:

@@ -47,6 +47,23 @@ DECLARED = {
 }
 
 
+def caveat(report: Contents) -> str:
+    """The one thing that is most likely to make these numbers wrong."""
+    if report.held_out_declared == "no":
+        return "The model was trained on these rows, so the results are optimistic."
+    if report.held_out_declared == "unknown":
+        return (
+            "It is not confirmed that these are held-out predictions. On training rows the "
+            "results are optimistic."
+        )
+    if report.analysis.data.protocol == "folds":
+        return (
+            "Calibrators were fitted and tested on parts of the same file. The results apply to "
+            "data from the same source and period."
+        )
+    return "The results apply to new data only while the data do not change."
+
+
 def bins(report: Contents) -> Section:
     tables = (_bin_table(method) for method in report.shown)
     return Section("Bins", tuple(tables))

@@ -24,7 +24,7 @@ from calib.feature import FEATURES, resolve
 from calib.figures.cumulative import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data, packed_stops, stops_data
 from calib.reports.contents.structure import Contents
-from calib.reports.render import appendix, judged, slices_periods_decisions
+from calib.reports.render import appendix, checklist, judged, slices_periods_decisions
 from calib.text import (
     CROSSED,
     count,
@@ -44,7 +44,7 @@ def answer(report: Contents) -> Answer:
     return Answer(
         analysis,
         bool(origin and origin.example),
-        caveat(report),
+        appendix.caveat(report),
         judge=judge.numbers if judge else None,
         parts=_held_parts(report),
     )
@@ -86,7 +86,7 @@ def record(report: Contents) -> Section:
         ("Seed", count(report.analysis.settings.seed)),
         ("Software", f"{versions}; report schema {report.schema_version}"),
     )
-    limitations = (caveat(report), *report.warnings)
+    limitations = (appendix.caveat(report), *report.warnings)
     return Section(
         "Record", (Facts(items), Paragraph("Limitations", lead=True), Bullets(limitations))
     )
@@ -126,23 +126,6 @@ def _calibrator(report: Contents) -> str:
         return report.analysis.recommendation.sentence
     rows, function = count(report.analysis.data.n_calibration), formula(result.function.formula)
     return f"{result.label}, fitted on {rows} rows: {function}"
-
-
-def caveat(report: Contents) -> str:
-    """The one thing that is most likely to make these numbers wrong."""
-    if report.held_out_declared == "no":
-        return "The model was trained on these rows, so the results are optimistic."
-    if report.held_out_declared == "unknown":
-        return (
-            "It is not confirmed that these are held-out predictions. On training rows the "
-            "results are optimistic."
-        )
-    if report.analysis.data.protocol == "folds":
-        return (
-            "Calibrators were fitted and tested on parts of the same file. The results apply to "
-            "data from the same source and period."
-        )
-    return "The results apply to new data only while the data do not change."
 
 
 def comparison(report: Contents) -> Section:
@@ -232,7 +215,7 @@ def document_of(report: Contents) -> ReportDocument:
         made=" · ".join(filter(None, (report.author, moment(report.date)))),
         facts=None,
         note=report.note,
-        sections=sections(report),
+        sections=sections(report) if report.checklist is None else checklist.sections(report),
         version=report.versions.get("calib", ""),
         contains=report.evidence.contains,
         explorer=_explorer(report),
