@@ -367,6 +367,7 @@ def _predicted(estimate: Estimate) -> Value:
     return Value(interval(estimate, 2))
 
 
+SMALLEST_P = 0.001
 GRADES_READING = Note(
     "A small p is evidence that the PD is too low (one-sided; Jeffreys with the prior Beta(1/2, "
     "1/2)). Both tests assume that defaults are independent. Colours are the policy of the house "
@@ -387,8 +388,8 @@ def grades(graded: Grades, column: str, at: str) -> tuple[Block, ...]:
             Value(count(graded.rows[i])),
             Value(count(graded.defaults[i])),
             Value(percent(graded.rate[i], 2), f"{percent(low, 2)} to {percent(high, 2)}"),
-            Value(probability(graded.jeffreys[i])),
-            Value(probability(graded.binomial[i])),
+            Value(_small(graded.jeffreys[i])),
+            Value(_small(graded.binomial[i])),
             Value(light),
             *([Value(count(graded.exposure[i]))] if graded.exposure is not None else []),
         )
@@ -402,3 +403,8 @@ def grades(graded: Grades, column: str, at: str) -> tuple[Block, ...]:
     table = Table(caption, (*head, *exposure), rows, name="Grades")
     notes = tuple(map(wording.grade_note, graded.notes))
     return table, *([Bullets(notes)] if notes else []), GRADES_READING
+
+
+def _small(p: float) -> str:
+    """A p-value, of which very small ones need no digits."""
+    return probability(p) if p >= SMALLEST_P else f"< {SMALLEST_P:g}"

@@ -238,6 +238,21 @@ def test_a_report_has_the_people_of_the_form(store):
     assert {name: getattr(saved, name) for name in words} == words
 
 
+def test_a_report_has_the_template_and_the_fields_of_the_form(store):
+    app = opened()
+    assert app.selectbox(key="template").value == ""
+    app.selectbox(key="template").set_value("clinical").run()
+    n_fields = sum((one.key or "").startswith("answer clinical ") for one in app.text_input)
+    assert n_fields == 30
+    app.text_input(key="answer clinical 17").set_value("Committee 12").run()
+    press(app, "save")
+    saved = store.open(store.list()[0].id)
+    assert saved.checklist.template.name == "clinical"
+    assert saved.checklist.answers == {"17": "Committee 12"}
+    assert "observed_expected_ratio" in saved.analysis.uncalibrated.metrics
+    assert "17 Ethical approval" in said(opened(report=store.list()[0].id))
+
+
 def test_a_report_that_an_earlier_version_renamed_says_its_title_in_the_list(store, report):
     report_id = store.save(report)
     engine = make_engine(store.url, 10.0)

@@ -27,6 +27,8 @@ class TeamReports:
     reviewer: str = ""  # The texts of the next report, beside those of the session.
     sign_off: str = ""
     model_version: str = ""
+    template: str = ""  # The name of the checklist by which the next report is printed.
+    answers: dict[str, str] = field(default_factory=dict)  # By the name of a template and a key.
     tags: str = ""  # The tags of the next report, separated by commas.
     grade: Grade = "guarded"  # Which counts the next report contains, to be recomputed from.
     # The filters of the list; "" matches every report.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import Costs
 from calib.data.base import Data
-from calib.reports import Declared, Grade, Report, parts_of
+from calib.reports import Checklist, Declared, Grade, Report, checklist, parts_of, with_metrics
 from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
-from calib.text import day_words, plain
+from calib.text import day_words, plain, plural
 from calib.ui.controls import report_files
-from calib.ui.controls.widgets import field
+from calib.ui.controls.widgets import ask, field
 from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
 from calib.ui.session import identity, results, sign_in, state
@@ -40,6 +42,17 @@ GRADES: Mapping[Grade, str] = {
     "guarded": "Groups of at least 10 rows",
     "exact": "Exact scores",
 }
+PRINTED_AS = {
+    "": "Whole report",
+    "clinical": "Clinical evaluation (TRIPOD+AI, STRATOS)",
+    "credit": "Validation of a PD (ECB sections)",
+    "ai-act": "EU AI Act documentation",
+    "plain": "Plain words",
+}
+PRINTED_AS_HELP = (
+    "A template prints the report under the items of a checklist. Each item is answered with "
+    "numbers, refused with the reason, or left to you."
+)
 PRIVACY = (
     "A report has no rows. `calib verify` computes the numbers of exact reports again. Of others "
     "it checks the seal and the sums."
@@ -73,6 +86,7 @@ def form(session: Session, store: Store | None) -> None:
     title = "Prepared by, reviewed by, sign-off, model version, tags, privacy"
     with st.expander(title, key="report_details"):
         _details(session, saves=saves)
+    _template(session)
     if session.team_reports.grade == "exact":
         st.warning(EXACT)
     make = partial(report_of, session, model)
@@ -109,6 +123,40 @@ def _details(session: Session, *, saves: bool) -> None:
             field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
 
 
+def _template(session: Session) -> None:
+    """The choice of a checklist, and the fields that only its author can fill in."""
+    browser = session.team_reports
+    look = {"options": list(PRINTED_AS), "format_func": PRINTED_AS.__getitem__, "width": 400}
+    field(browser, "template", "Print as", st.selectbox, help=PRINTED_AS_HELP, **look)
+    if (chosen := checklist(browser.template)) is None:
+        return
+    fields = chosen.template.written
+    with st.expander(f"{plural(len(fields), 'field')} to fill in", key="report_fields"):
+        places = st.columns(2)
+        for number, item in enumerate(fields):
+            key = f"{browser.template} {item.key}"
+            with places[number % 2]:
+                ask(
+                    st.text_input,
+                    f"answer {key}",
+                    browser.answers.get(key, ""),
+                    partial(browser.answers.__setitem__, key),
+                    label=plain(f"{item.id} {item.name}"),
+                    placeholder=item.write,
+                )
+
+
+def _checklist(session: Session) -> Checklist | None:
+    """The template of the form with the fields that are filled in."""
+    browser = session.team_reports
+    chosen = checklist(browser.template)
+    if chosen is None:
+        return None
+    keys = [item.key for item in chosen.template.written]
+    texts = {key: browser.answers.get(f"{browser.template} {key}", "").strip() for key in keys}
+    return replace(chosen, answers={key: text for key, text in texts.items() if text})
+
+
 def report_of(session: Session, model: state.Model) -> Report:
     rows, columns, unit = model.rows, model.rows.columns, session[UNIT]
     time, first, cross = state.time_column(session, rows), session[SLICE_BY], session[CROSS]
@@ -138,6 +186,7 @@ def report_of(session: Session, model: state.Model) -> Report:
         unit=unit or None,
         costs=None if costs == results.costs(Chosen()) else costs,
         error_limit=results.error_limit(session, model) if asked else None,
+        template=session.team_reports.template,
     )
     browser = session.team_reports
     return made.edited(
@@ -147,12 +196,22 @@ def report_of(session: Session, model: state.Model) -> Report:
         reviewer=browser.reviewer,
         sign_off=browser.sign_off,
         model_version=browser.model_version,
+        checklist=_checklist(session),
     )
 
 
 def _report(
-    rows: Data, analysis: LiveAnalysis, declared: Declared, grade: Grade, source: str, **parts: Any
+    rows: Data,
+    analysis: LiveAnalysis,
+    declared: Declared,
+    grade: Grade,
+    source: str,
+    template: str,
+    **parts: Any,
 ) -> Report:
+    if (chosen := checklist(template)) is not None:
+        analysis = with_metrics(analysis, chosen)
+        parts["costs"] = parts["costs"] or Costs()
     made = parts_of(rows, analysis, **parts)
     return Report.from_analysis(
         analysis, parts=made, held_out_declared=declared, grade=grade, source=source
