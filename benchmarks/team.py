@@ -110,7 +110,7 @@ def moved_meanwhile(url: str, act: Callable[[], list[float]]) -> tuple[list[floa
 
 
 def came(url: str, n_people: int) -> list[Person]:
-    """People who look at the Data page."""
+    """People who look at the page of the data."""
     people = [Person(url) for _ in range(n_people)]
     for person in people:
         person.open("data")

@@ -320,7 +320,7 @@ def verify(
 
 
 MAX_PORT = 65_535
-# The Data page asks for these, so the command has no options for them.
+# The page of the data asks for these, so the command has no options for them.
 ASKED_ON_PAGE = ("strict", "exact", "model_value", "name")
 
 

@@ -208,7 +208,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
 def _remarks(
     counted: Aggregate, screened: ScreenedRows, warnings: Iterable[Problem]
 ) -> tuple[Remark, ...]:
-    """Sentences of the Data page about rows that are usable but can be misleading.
+    """Sentences of uploads about rows that are usable but can be misleading.
 
     A class with a single row is not refused, because counts of other rows may be added later.
     """

@@ -1,4 +1,4 @@
-"""One query over all rows: the checks of the Data page, and the rows that can be counted."""
+"""One query over all rows: the checks of uploads, and the rows that can be counted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ScreenedRows:
 
 
 def screen(rows: nw.LazyFrame[Any], mapping: Columns, max_scores: int) -> ScreenedRows:
-    """Read the rows once, and refuse what cannot be counted, with the problems of the Data page.
+    """Read the rows once, and refuse what cannot be counted, with the problems of uploads.
 
     The mapping has an outcome and one score. Up to `max_scores` distinct scores, each is a cell.
     """

@@ -26,7 +26,7 @@ def open_menu(page: Page, key: str) -> None:
 
 
 def upload(page: Page, *files: Path, key: str = "data_file") -> None:
-    """Drop files on the Data page."""
+    """Drop files on the page of the data."""
     with page.expect_response(lambda answer: "/upload_file/" in answer.url):
         by_key(page, key).locator("input[type=file]").set_input_files(files)
     settle(page)

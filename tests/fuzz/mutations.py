@@ -150,7 +150,7 @@ def valid(name: str) -> bytes:
 
 
 def mutation_case(rng: random.Random) -> Case:
-    """A mutated file of some format, loaded by a program or assessed by the Data page."""
+    """A mutated file of some format, loaded by a program or assessed by an upload."""
     name = rng.choice(list(TEXTS if rng.random() < 0.4 else FORMATS))
     data = mutated(rng, valid(name))
     drop = rng.random() < 0.3
@@ -189,7 +189,7 @@ def _loaded(data: bytes, drop: bool) -> Predictions:
 
 
 def _assessed(data: bytes, drop: bool) -> Predictions:
-    """As the Data page reads a file: guessed, assessed, its repairs tried."""
+    """As the dashboard reads a file: guessed, assessed, its repairs tried."""
     table = read(data)
     found = assess([table], guess(table))
     for problem in found.problems:

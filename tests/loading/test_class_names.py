@@ -125,7 +125,7 @@ LOSS_OF_THREE = log_loss(OF_THREE, THREE)
 
 
 def question_of(frame: pd.DataFrame, severity: str = "question"):
-    """The question of the Data page about the columns of a table."""
+    """The question of the page of the data about the columns of a table."""
     table = read(frame)
     found = assess([table], guess(table)).problems
     (problem,) = [each for each in found if each.code == "class-order"]

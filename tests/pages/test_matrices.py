@@ -1,4 +1,4 @@
-"""Matrices through the Data page: mapped in few words, repaired by one click, faults told."""
+"""Matrices that are uploaded: mapped in few words, repaired by one click, faults told."""
 
 import io
 

@@ -594,7 +594,7 @@ def test_hostile_words_stay_text(store, report):
 
 @rare
 def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch):
-    """A file that the Data page had to repair: percentages, and a label to choose."""
+    """A file that the page of the data had to repair: percentages, and a label to choose."""
     path = tmp_path / "mine.csv"
     lines = [line.split(",") for line in rows(300).splitlines()]
     percent = [f"{'ab'[int(hit)]},{100 * float(p):.3f},{site}" for hit, p, site, _ in lines[1:]]

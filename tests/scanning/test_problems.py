@@ -1,4 +1,4 @@
-"""What cannot be counted is refused in the sentences of the Data page, or set aside and counted."""
+"""What cannot be counted is refused in the sentences of uploads, or set aside and counted."""
 
 from collections.abc import Callable
 from pathlib import Path

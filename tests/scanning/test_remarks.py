@@ -1,4 +1,4 @@
-"""Remarks of a scan are the sentences of the Data page about rows that may mislead."""
+"""Remarks of a scan are the sentences of uploads about rows that may mislead."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -51,8 +51,9 @@ SLICE_WIDTHS, MAX_SLICES = (300, 360, 430), 12
 READ_INTERVAL = timedelta(minutes=1)
 NO_VALUE = "–"
 NO_DATES = (
-    "A monitor needs the day of each prediction. Choose a column of dates under **Time** on the "
-    "Data page (**More columns and conversions**), or look at an example with dates."
+    "A monitor needs the day of each prediction. Choose a column of dates under **Time** "
+    "(**Columns and test rows** in the menu of the data, then **More columns and conversions**), "
+    "or look at an example with dates."
 )
 TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
 STATE_WORDS = {"alarm": "Alarm", "calm": "Calm", "too early": "Too early"}

@@ -227,7 +227,7 @@ def read_or_problems(reads: Callable[[Progress], T]) -> T | tuple[Problem, ...]:
 
 
 def _asks(session: Session) -> bool:
-    """Whether a dropped file cannot be shown before a question is answered on the Data page."""
+    """Whether a dropped file cannot be shown before the page of the data has an answer."""
     if session.waits:
         return False
     return bool(session.file_problems or (session.upload and not session.upload.models))
@@ -372,7 +372,7 @@ def question(session: Session) -> bool:
     if upload is None or upload.question is None:
         return False
     asked = upload.question
-    elsewhere = session.page != "Data"  # The Data page's own heading says this.
+    elsewhere = session.page != "Data"  # The heading of that page says this.
     if elsewhere:
         st.markdown(f"## One question about {plain(upload.name)} before the result")
     st.markdown(asked.sentence)

@@ -39,9 +39,9 @@ SHOWN_FIRST = (
 )
 OTHER_COUNTS = (
     "The counts are not those of the link: the source has other rows now, or the columns were "
-    "mapped in another way. Check the columns on the Data page."
+    "mapped in another way. Check **Columns and test rows** in the menu of the data."
 )
-# On the Data page a person maps the columns before the rows are counted.
+# On the page of the data a person maps the columns before the rows are counted.
 NOT_COUNTED = (*WITHOUT_DATA, "Data")
 log = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ def predictions(session: Session) -> Data:
         st.error("Fix these problems before the file can be analysed.")
         for problem in errors:
             st.markdown(f"- {problem.sentence}")
-        st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
+        st.page_link(PAGES["Data"], label="Fix them in the columns", icon=":material/build:")
         st.stop()
     if uploaders.question(session):
         st.stop()

@@ -24,7 +24,7 @@ MAX_TABLE_NAME = 1_000
 SEEN = "seen"
 OLD_QUERY = (
     "This link is of an earlier version. Its query is not used: the columns of the table are "
-    "guessed. Check them on the Data page."
+    "guessed. Check **Columns and test rows** in the menu of the data."
 )
 
 

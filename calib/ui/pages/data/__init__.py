@@ -1,1 +1,1 @@
-"""Parts of the Data page."""
+"""Parts of the page of the data: its columns and its test rows."""

@@ -36,8 +36,8 @@ MAX_OVERLAID = 6
 MAX_OFFERED = 200
 RECALIBRATE, ALL_ROWS, PLAN = "Recalibrate", "all rows", "plan"
 NO_COLUMNS = (
-    "Open **More columns and conversions** on the Data page, and choose columns under **Slice by** "
-    "and **Time**."
+    "Open **Columns and test rows** in the menu of the data, then **More columns and "
+    "conversions**, and choose columns under **Slice by** and **Time**."
 )
 SLICE_CALIBRATOR_READING = (
     "Both are evaluated on held-out rows. Add slice-specific calibrators only where needed: they "
