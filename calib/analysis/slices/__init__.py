@@ -1,7 +1,6 @@
 """Calibration of the scores in slices of the data."""
 
-from importlib import import_module
-from typing import Any
+from importlib import import_module as _import_module
 
 from calib.analysis.slices.calibration import (
     SliceCalibration,
@@ -56,7 +55,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _OF_SEGMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("calib.features.segments.search"), name)
+    return getattr(_import_module("calib.features.segments.search"), name)
