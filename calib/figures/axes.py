@@ -40,7 +40,7 @@ class PanelAxis:
     tickvals: Sequence[float] | None = None
     ticktext: Sequence[str] | None = None
     tickformat: str | None = None
-    exponentformat: Literal["power"] | None = None
+    exponentformat: Literal["e"] | None = None
     # The table of the drawn numbers turns log-odds into probabilities, and positions into names.
     log_odds: bool = False
     names: Mapping[float, str] | None = None
@@ -70,14 +70,14 @@ def count_axis(title: str, highest: float, *, nticks: int | None = None) -> Pane
 
 
 def log_axis(title: str, values: FloatArray) -> PanelAxis:
-    """A logarithmic axis that contains all values, with labels such as 10⁻⁵."""
+    """A logarithmic axis that contains all values, with labels such as 1e-5."""
     powers = np.log10(values)
     return PanelAxis(
         title,
         type="log",
         range=padded(powers, margin=0.03, least=0.5),
         dtick=max(1, round(float(np.ptp(powers)) / 5)),
-        exponentformat="power",
+        exponentformat="e",
     )
 
 

@@ -208,7 +208,7 @@ def _names(of: Subject, result: MethodResult, panel: int, place: int, height: in
     ]
     if panel in WITH_BAND:
         notes.append(Note(_at(x, 0.03), _at(y, 0.9), "Grey: by chance", "left"))
-        notes.append(_name_of_gap(result, panel, x, y))
+        notes.append(_name_of_gap(result, panel, x, y, height))
     else:
         notes.append(_name_of_place(result, panel, x, lines))
     return [replace(note, panel=place) for note in notes]
@@ -219,7 +219,11 @@ def _at(ends: Sequence[float], share: float) -> float:
 
 
 def _name_of_gap(
-    result: MethodResult, panel: int, across: Sequence[float], upward: Sequence[float]
+    result: MethodResult,
+    panel: int,
+    across: Sequence[float],
+    upward: Sequence[float],
+    height: int,
 ) -> Note:
     """The KS calibration error beside its line, where the rising lines leave room."""
     (x, low), (_, high) = _lines(result, panel)
@@ -231,7 +235,9 @@ def _name_of_gap(
         return Note(float(x[at]), below, words, "left", color, -8.0, NAME_GAP)
     right = max(float(x[at]), _at(across, NAME_SHARE))
     above = max(float(np.interp(right, x, line)) for line in (low, high))
-    return Note(right, above, words, "right", color, 12.0, -NAME_GAP)
+    # Above the panel is its title.
+    room = (upward[1] - above) / (upward[1] - upward[0]) * height
+    return Note(right, above, words, "right", color, min(12.0, room - 8.0), -NAME_GAP)
 
 
 def _name_of_place(

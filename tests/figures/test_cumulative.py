@@ -90,6 +90,25 @@ def test_the_gap_is_the_ks_error_and_both_tested_panels_have_the_band(analysis, 
     assert {gap.line.color for gap in gaps} == {DOUBT if is_beyond else GREY}
 
 
+@pytest.mark.parametrize("panel", [0, 1])
+def test_the_name_of_a_gap_at_the_highest_score_does_not_cover_the_title(analysis, panel):
+    result = analysis.uncalibrated
+    by = np.linspace(0, 1, 5)
+    curve = dataclasses.replace(
+        result.cumulative,
+        fractile=by,
+        cumulative_score=by / 4,
+        cumulative_outcome=by / 3,
+        score=by,
+        recalibrated=by,
+    )
+    moved = {"uncalibrated": dataclasses.replace(result, cumulative=curve)}
+    chart = cumulative_chart(dataclasses.replace(analysis, methods=moved), panels=(panel,))
+    (name,) = [note for note in chart.notes if note.text.startswith("<b>KS ")]
+    low, high = chart.panels.axes["y"].range
+    assert (name.y - low) / (high - low) * chart.panels.height + name.up <= chart.panels.height - 7
+
+
 def test_the_titles_of_panels_say_how_large_ks_is_and_where(analysis):
     result = analysis.uncalibrated
     score = float(result.cumulative.score[furthest(result)])
