@@ -127,6 +127,16 @@ def lead(
     return " ".join(said)
 
 
+def without(tests: SliceTests, slice_words: str) -> str:
+    """What is found in slices of which the rows of another slice are left out."""
+    wrong = int(tests.significant(SIGNIFICANCE).sum())
+    slices = plural(int((~tests.few).sum()), "slice")
+    found = f"{wrong:,} of {slices} {'are' if wrong > 1 else 'is'} miscalibrated"
+    if not wrong:
+        found = f"no error is found in any of {slices}"
+    return f"Without the rows of {shortened(slice_words)}, {found}."
+
+
 def _largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:
     wrong = tests.significant(SIGNIFICANCE)
     i = int(np.where(wrong, np.abs(gaps.gap), -1.0).argmax())

@@ -204,6 +204,26 @@ def test_the_only_column_of_dates_is_the_time_column_until_none_is_chosen(texts)
     assert go(app, "Monitor").selectbox(key="time").value == "predicted_at"
 
 
+def test_slices_that_contain_the_wrong_one_are_tested_without_it(texts):
+    app = start("Slices", ex="churn", slice="device")
+    session = session_of(app)
+    model = model_of(session)
+    rows, plan = model.rows, model.plan
+    rest = plan.inside & (rows.columns["plan"] != plan.plan.value)
+    wrong = 0
+    for device in np.unique(rows.columns["device"]):
+        chosen = rest & (rows.columns["device"] == device)
+        verdict = calib.from_predictions(rows.outcome[chosen], rows.scores[chosen]).verdict
+        wrong += 3 * min(verdict.p_adjusted.values()) < 0.05
+    assert len(marked(app)) == 4
+    assert wrong == 0
+    texts(lead_without := re.search(r"Without the rows of .*?\.", said(app))[0])
+    assert f"any of {len(rows_of(app)) - 1} slices" in lead_without
+    # The column of the slice itself shows which slice is wrong.
+    app.selectbox(key="slice_by").set_value("plan").run()
+    assert "Without the rows" not in said(app)
+
+
 def test_overview_and_slices_say_which_days_may_not_be_final_as_monitor_does(texts):
     app = start("Monitor", ex="churn")
     assert app.number_input(key="horizon").value == 30

@@ -496,6 +496,31 @@ def _tested_since(
     }
 
 
+def tests_without_plan(
+    session: Session, model: Model, cut: SlicedRows, plan: PlanChoice
+) -> SliceTests | None:
+    """Slices of another column since a change, without the rows of the slice of the plan.
+
+    That slice is a part of each of them, so all of them can be wrong because of it.
+    """
+    column, value = plan.plan.column, plan.plan.value
+    if not column or column in cut.slicing.columns:
+        return None
+    of_plan = sliced(session, model, (column,)).scored
+    if value not in of_plan.names:  # The column is cut in other ranges than those of the plan.
+        return None
+    at = session.settings.confidence_level
+    return session.memo.heavy(_tests_without, cut.held_out, cut.scored, of_plan, plan, at)
+
+
+def _tests_without(
+    held_out: CrossFitted, slicing: Slicing, of_plan: Slicing, plan: PlanChoice, at: float
+) -> SliceTests:
+    rest = plan.inside & (of_plan.codes != of_plan.names.index(plan.plan.value))
+    rows = held_out.given_rows.rows(rest)
+    return slice_tests(rows, rows.score, slicing.rows(rest), confidence_level=at)
+
+
 def with_plan_of(session: Session, model: Model) -> Model:
     """The model with the plan for scores that changed, if they did.
 

@@ -128,6 +128,9 @@ def body(
     gaps = scores.gaps_now
     by = plan.plan.words if plan else f"calibration by {[*scores.labels.values()][-1]}"
     head, lead = wording.headline(first, gaps, since), wording.lead(first, gaps, after, by, since)
+    if plan is not None and first.significant().any():
+        rest = results.tests_without_plan(session, model, cut, plan)
+        lead += f" {wording.without(rest, plan.plan.slice_words)}" if rest is not None else ""
     answer.markdown(f"## {plain(head)}\n\n{plain(lead)}")
     unknown_columns(session, model.rows)
     if slice_blocks.reveals_outcome(gaps):
