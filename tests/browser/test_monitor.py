@@ -16,7 +16,7 @@ def finding(page: Page):
 def test_from_data_without_dates_to_the_counts_of_a_slice(page):
     visit(page, "/")
     go(page, "Monitor")
-    expect(page.get_by_role("heading", name="These data have no column of dates")).to_be_visible()
+    expect(page.get_by_role("heading", name="these data have no dates")).to_be_visible()
     by_key(page, "monitor_example").get_by_role("button").click()
     expect(finding(page)).to_have_text("Miscalibrated since about 1 May 2026.")
     rows = EXAMPLES["churn"].load()

@@ -121,6 +121,15 @@ def test_data_without_dates_lead_to_the_example(texts):
     assert headings(press(app, "monitor_example"))[1] == WRONG
 
 
+def test_a_person_whose_file_has_no_dates_is_led_to_its_columns():
+    app = start("Monitor", days().drop(columns="day"))
+    (button,) = [each for each in app.main.button if each.proto.type == "primary"]
+    assert button.key == "monitor_example"
+    assert "example" not in button.label
+    # The only other thing is the picture.
+    assert len(drawings(app)) == 1
+
+
 def test_calm_rows_of_a_person(texts):
     app = start("Monitor", days(place=["north", "south"] * 1500))
     texts(headings(app)[1])

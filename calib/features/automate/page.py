@@ -46,6 +46,7 @@ from calib.ui.session.upload import Upload
 from calib.words.measures import undrawn
 
 MAX_DISAGREEMENTS = 500
+NEEDED = "Automate needs a judge's score for every row, and a gold label for some."
 NO_COLUMN = "–"
 READING = f"""
 - **Pass rate**: a line is fitted to the labelled rows, label against score. Its mean over the
@@ -219,7 +220,7 @@ def judge_page(session: Session) -> None:
     results = analysed(session)
     shown = chosen_result(session, results)
     if shown is None:
-        st.markdown("## Drop a judge's scores and gold labels")
+        st.html(f'<section class="answer"><div><h2>{NEEDED}</h2></div></section>')
     else:
         with st.container(key="answer_judge"):
             st.html(judged.section(shown, is_example=session.judging.judged is None))
@@ -227,12 +228,22 @@ def judge_page(session: Session) -> None:
     as_predictions(session)
     problems(session)
     if shown is None:
+        ghost(session)
         return
     for note in shown.notes:
         st.caption(f":material/info: {sentence(note)}")
     evidence(session, shown, results)
     disagreements(shown)
     frame.reading(READING, "the numbers of this page")
+
+
+def ghost(session: Session) -> None:
+    """What the page would show, in pale colours."""
+    example = session.memo(judge_rows, judged_example(), threshold=PASS_FROM.default)
+    st.caption("What this page shows, with the example:")
+    with st.container(key="ghost"):
+        st.html(judged.section(example, is_example=True))
+        reliability(session, example.rows)
 
 
 def judge_report(rows: JudgedRows, threshold: float) -> Report:

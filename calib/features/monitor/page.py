@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -50,11 +51,8 @@ SLICE_WIDTHS, MAX_SLICES = (300, 360, 430), 12
 # New days of a monitor are seen after this time. Until then its counts are not read again.
 READ_INTERVAL = timedelta(minutes=1)
 NO_VALUE = "–"
-NO_DATES = (
-    "A monitor needs the day of each prediction. Choose a column of dates under **Time** "
-    "(**Columns and test rows** in the menu of the data, then **More columns and conversions**), "
-    "or look at an example with dates."
-)
+CHOOSE_DATES = "Columns and test rows in the menu of the data, then Time."
+NO_DATES = "A monitor needs the day of each prediction, and these data have no dates."
 TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
 STATE_WORDS = {"alarm": "Alarm", "calm": "Calm", "too early": "Too early"}
 READING = """
@@ -111,9 +109,11 @@ def page() -> None:
     if rows is not None and stored:
         st.caption(f":material/info: There is no stored monitor {quoted(stored)}.")
     if isinstance(watched, Refusal):
-        answer.markdown(f"## {watched.heading}")
-        st.markdown(watched.reason)
-        other_data(session)
+        lead = f"<p class=lead>{escape(watched.reason)}</p>" if watched.reason else ""
+        said = f"<div><h2>{escape(watched.heading)}</h2>{lead}</div>"
+        answer.html(f'<section class="answer refused">{said}</section>')
+        with steps.container():
+            other_data(session, has_dates=watched.heading != NO_DATES)
         if rows is not None:
             ghost()
         return
@@ -154,10 +154,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing is shown, as Markdown, and what to do."""
+    """Why nothing is shown, and what to do. A heading that says it all has no reason."""
 
     heading: str
-    reason: str
+    reason: str = ""
 
 
 def stored_names() -> tuple[Store | None, tuple[str, ...]]:
@@ -211,7 +211,7 @@ def of_store(session: Session, store: Store, name: str) -> Watched | Refusal:
         with st.spinner("Reading the days"):
             result = stored_monitor(session, monitor)
     except (StoreError, ValueError) as error:
-        return Refusal("This monitor cannot be shown", plain(sentence(str(error))))
+        return Refusal("This monitor cannot be shown.", sentence(str(error)))
     label = f"Stored monitor, until {day_words(result.today)}"
     return Watched(result, label, notes=monitor.notes, new_calibrators=monitor.new_calibrators)
 
@@ -220,7 +220,7 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     """The rows as if they had been monitored, with the controls that say how."""
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     if not dates:
-        return Refusal("These data have no column of dates", NO_DATES)
+        return Refusal(NO_DATES)
     if len(state.models(session)) > 1:
         widgets.model(session)
     time = time_control(session, rows, dates)
@@ -235,24 +235,20 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
                 view = session.settings.view
                 result = session.memo.heavy(replayed, rows, time, horizon, by, view)
         except ValueError as error:
-            reason = reason or plain(sentence(str(error)))
+            reason = reason or sentence(str(error))
         else:
-            notes = (f"No slices: {reason}",) if reason else ()
+            notes = (f"No slices: {plain(reason)}",) if reason else ()
             return Watched(result, label, time, by, notes)
-    return Refusal("These rows cannot be monitored", reason)
+    return Refusal("These rows cannot be monitored.", reason)
 
 
-def other_data(session: Session) -> None:
-    """What a person may do whose data cannot be monitored."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Open the example",
-            key="monitor_example",
-            type="primary",
-            on_click=session.choose_example,
-            args=(EXAMPLE,),
-        )
-        st.page_link(PAGES["Data"], label="Go to Data", query_params=session.link())
+def other_data(session: Session, *, has_dates: bool) -> None:
+    """The button for what a person can do: choose the dates of an own file, or see the example."""
+    act = partial(st.button, type="primary", key="monitor_example")
+    if session.upload is None or has_dates:
+        act("Open the example", on_click=session.choose_example, args=(EXAMPLE,))
+    elif act("Choose the column of dates", help=CHOOSE_DATES):
+        st.switch_page(PAGES["Data"], query_params=session.link())
 
 
 @st.cache_resource(show_spinner=False)
@@ -265,8 +261,8 @@ def example_monitor() -> Monitored:
 
 def ghost() -> None:
     """What the page would show, in pale colours."""
+    st.caption("What this page shows, with the example of churn:")
     with st.container(key="ghost"):
-        st.caption("The page of the example:")
         charts.chart(monitor_chart(example_monitor()), "chart_monitor_ghost", widths=WIDTHS)
 
 
