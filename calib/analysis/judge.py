@@ -322,7 +322,7 @@ class JudgeResult(JudgeNumbers):
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")
-        chosen = np.sort(_stratified(self.rows, n, np.random.default_rng(self.seed)))
+        chosen = np.sort(rows_to_label(self.rows, n, self.seed))
         hidden = ["score", *self.rows.judge_columns]
         return _listed(self.rows, chosen).drop(columns=hidden).assign(gold="")
 
@@ -500,8 +500,9 @@ def _disagreements(rows: JudgedRows, threshold: float) -> pd.DataFrame:
     return _listed(rows, chosen).assign(gold=gold)
 
 
-def _stratified(rows: JudgedRows, n: int, rng: np.random.Generator) -> IntArray:
+def rows_to_label(rows: JudgedRows, n: int, seed: int) -> IntArray:
     """Positions of unlabelled rows, so that labels are spread over the scores as the rows are."""
+    rng = np.random.default_rng(seed)
     stratum = _strata(rows.score)
     free = ~rows.labelled
     n_strata = int(stratum.max()) + 1

@@ -30,12 +30,14 @@ def check_equal(made, wanted):
     assert [*made.details] == [*wanted.details]
     assert made.frame().equals(wanted.frame())
     np.testing.assert_array_equal(made.unit, wanted.unit)
+    assert made.ids == wanted.ids
     assert (made.n_records, made.skipped) == (wanted.n_records, wanted.skipped)
     sentences = [[one.sentence for one in log.notes] for log in (made, wanted)]
     assert sentences[0] == sentences[1]
     for one, other in zip(made.details.values(), wanted.details.values(), strict=True):
         np.testing.assert_array_equal(one.record, other.record)
         np.testing.assert_array_equal(one.answered, other.answered)
+        np.testing.assert_array_equal(one.score, other.score)
         assert [note.sentence for note in one.notes] == [note.sentence for note in other.notes]
         for a, b in ((one.predictions, other.predictions), (one.decisions, other.decisions)):
             assert (a is None) == (b is None)

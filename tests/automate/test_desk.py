@@ -225,3 +225,29 @@ def test_other_records_have_no_change(tmp_path):
         one["state"] = str(i)
     assert of(tmp_path, lines).versions == ()
     assert of(tmp_path, simulated(100)).versions == ()
+
+
+def test_labels_of_the_next_answers_can_be_read_back(tmp_path):
+    lines = [{**one, "id": f"r{i}"} for i, one in enumerate(simulated(400))]
+    for one in lines:
+        del one["labels"]["b"]
+        if float(one["answers"]["a"]["noul"]) < 0.9:
+            one["labels"] = {}
+    log = calib.decisions_log(written(tmp_path, lines))
+    listed = log.next_labels(60)
+    assert listed.equals(log.next_labels(60))
+    assert listed["question"].value_counts().to_dict() == {"a": 60, "b": 60}
+    assert {*listed["label"]} == {""}
+    assert [*listed["record"]] == [int(one[1:]) + 1 for one in listed["id"]]
+    # The answers below 0.9 have no label yet, so all of the next are among them.
+    stated = [lines[record - 1]["answers"]["a"]["noul"] for record in listed["record"][:60]]
+    assert max(stated) < 0.9
+    listed["label"] = np.resize(["true", "false"], len(listed))
+    listed.to_csv(tmp_path / "next.csv", index=False)
+    again = calib.decisions_log(tmp_path / "answers.jsonl", tmp_path / "next.csv")
+    counts = {name: one.counts["labelled"] for name, one in again.details.items()}
+    assert counts == {"a": log.details["a"].counts["labelled"] + 60, "b": 60}
+
+
+def test_nothing_is_left_to_label(tmp_path):
+    assert len(calib.decisions_log(written(tmp_path, simulated(20))).next_labels()) == 0

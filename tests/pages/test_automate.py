@@ -13,7 +13,12 @@ from calib.analysis.judge import judge_rows
 from calib.data.judged import JudgedRows
 from calib.features.automate.desk import desk
 from calib.features.automate.desk_words import headline
-from calib.features.automate.page import csv_of_next_rows, judge_report, width_sentence
+from calib.features.automate.page import (
+    csv_of_next_labels,
+    csv_of_next_rows,
+    judge_report,
+    width_sentence,
+)
 from calib.features.automate.reading import decisions_example
 from calib.loading import read
 from calib.loading.judged_rows import judged_example, judged_tables
@@ -367,3 +372,19 @@ def test_two_versions_are_beside_each_other(tmp_path):
     body = markup(app, "Versions")
     assert [one.n_records for one in made.versions] == [200, 200]
     assert body.count("m-2") == 2
+
+
+def test_a_log_without_labels_offers_the_answers_to_label(tmp_path):
+    lines = [{**one, "id": f"=r{i}"} for i, one in enumerate(simulated(100))]
+    for one in lines:
+        del one["labels"]
+    app = start("Automate")
+    drop_log(app, {"a.json": json.dumps(lines).encode()})
+    log = calib.decisions_log(written(tmp_path, lines))
+    assert not app.error
+    assert finding(app) == headline(desk(log), 0.05)
+    app.number_input(key="judge_next_rows").set_value(30).run()
+    assert finding(app) == headline(desk(log), 0.05)
+    listed = pd.read_csv(io.BytesIO(csv_of_next_labels(log, 30)))
+    assert listed["question"].value_counts().to_dict() == {"a": 30, "b": 30}
+    assert listed["id"].str.startswith("'=").all()

@@ -200,9 +200,10 @@ def test_what_is_refused(texts, tmp_path):
         with texts.raises(ValueError):
             call()
     (tmp_path / "broken.toml").write_text("name = 'a'\ntitle = 'A'\nsections = 3\n")
-    for name in ("broken", "none"):
-        with pytest.raises(ValueError, match=name):
-            checklist(tmp_path / f"{name}.toml")
+    with pytest.raises(ValueError, match=r"broken\.toml"):
+        checklist(tmp_path / "broken.toml")
+    with pytest.raises(ValueError, match="read"):
+        checklist(tmp_path / "none.toml")
 
 
 def test_a_file_of_ones_own_as_toml_and_json(live, tmp_path):

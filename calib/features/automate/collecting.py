@@ -51,7 +51,8 @@ def collect(log: Log, name: str) -> Questions:
         for i, (state, ids) in enumerate(zip(log.states, log.ids, strict=True))
     ]
     unit = pd.factorize(np.array(keys, dtype=object))[0]
-    return Questions(details, len(log.ids), unit, dict(Counter(types)), tuple(notes))
+    ids = tuple(next(iter(of_record), "") for of_record in log.ids)
+    return Questions(details, len(log.ids), unit, ids, dict(Counter(types)), tuple(notes))
 
 
 def _with_failures(log: Log) -> list[Answers]:
@@ -195,6 +196,7 @@ def _question(group: Answers, log: Log, labels: Mapping[int, Any], name: str) ->
         decisions,
         rows.record,
         np.array(group.records, dtype=np.int64)[kept[usable]],
+        matrix[np.flatnonzero(usable), decided[usable]],
         {count: counts[count] for count in COUNTS},
         tuple(notes),
     )

@@ -86,12 +86,9 @@ def questions_table(made: Desk) -> Table:
     """A line per question."""
     errors = next((tuple(line.gates) for line in made.lines if line.gates), ())
     alone = {f"Alone at {rate(error)}": ALONE.format(rate(error)) for error in errors}
-    several = len({line.model for line in made.lines}) > 1
     rows = tuple(
         row(
-            Value(
-                line.question, "\n".join(filter(None, (line.kind, line.model if several else "")))
-            ),
+            Value(line.question, detail=line.kind or ""),
             Value(count(line.n_labels), order=line.n_labels),
             _share(line.accuracy, digits=1),
             _verdict(line),
@@ -174,7 +171,7 @@ def versions_table(made: Desk) -> Table:
     }
     rows = tuple(
         row(
-            Value(one.question, detail=f"{one.before}\n{one.after}"),
+            Value(one.question, detail=f"{one.before}, then {one.after}"),
             Value(count(one.n_records), order=one.n_records),
             _share(one.accuracy, digits=1),
             Value(*_points_with_interval(one.change), order=one.change.value),

@@ -85,6 +85,14 @@ READING_DESK = """
 """
 
 
+NEXT_LABELS = (
+    "For each question so many records, drawn at random from ranges of score, so that all labels "
+    "together are spread as the answers are. Fill in the column label, and drop the file together "
+    "with the log: labels are matched by id. The answers are left out, so that they do not sway "
+    "the person who labels."
+)
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class DroppedLog:
     """A log that a person dropped, and why the last file could not be read."""
@@ -92,6 +100,11 @@ class DroppedLog:
     log: Questions | None = None
     name: str = ""
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def shown(self) -> Questions:
+        """The log, or the example. A log without any label has the length 0."""
+        return decisions_example() if self.log is None else self.log
 
 
 def page() -> None:
@@ -113,7 +126,7 @@ def shown_kind(session: Session) -> str:
         session.reset(KIND)
     if KIND in session.explicit:
         return session[KIND]
-    is_judge = judging.judged is not None or session.explicit & {PASS_FROM, NEXT_ROWS, POINTS}
+    is_judge = judging.judged is not None or session.explicit & {PASS_FROM, POINTS}
     return "judge" if is_judge else "decisions"
 
 
@@ -126,8 +139,8 @@ def judged_data(session: Session) -> str:
 
 
 def log_data(dropped: DroppedLog) -> str:
-    log = dropped.log or decisions_example()
-    name = f"**{plain(dropped.name)}**" if dropped.log else "a simulated example"
+    log = dropped.shown
+    name = "a simulated example" if dropped.log is None else f"**{plain(dropped.name)}**"
     models = dict.fromkeys(one.version or one.model for one in log.details.values())
     of_models = "".join(f", {plain(model)}" for model in models if model)
     return f"{name}, {plural(log.n_records, 'record')}{of_models}"
@@ -141,7 +154,7 @@ def dropped_log_of(session: Session) -> DroppedLog:
 def desk_page(session: Session) -> None:
     """What may be decided without a person, per question of a log."""
     dropped, error = dropped_log_of(session), session[MAX_ERROR]
-    log = dropped.log or decisions_example()
+    log = dropped.shown
     with st.spinner("Testing the questions"):
         made = session.memo.heavy(desk_of, dropped)
     with st.container(key="answer_desk"):
@@ -167,13 +180,25 @@ def desk_page(session: Session) -> None:
         st.markdown("### What changed with the version")
         blocks.show(desk_words.versions_table(made))
     log_notes(log)
+    if len(log.next_labels(1)):
+        st.markdown("### Label more answers")
+        with widgets.toolbar("desk_labels"):
+            n = widgets.control(session, NEXT_ROWS)
+            widgets.download(
+                "Download them", partial(csv_of_next_labels, log, n), "label-next.csv", "desk_next"
+            )
+        st.caption(NEXT_LABELS)
     if dropped.log is not None:
         drop_log(session, dropped)
     frame.reading(READING_DESK, "the table")
 
 
+def csv_of_next_labels(log: Questions, n: int) -> bytes:
+    return to_csv(log.next_labels(n))
+
+
 def desk_of(dropped: DroppedLog) -> Desk:
-    return desk(dropped.log or decisions_example())
+    return desk(dropped.shown)
 
 
 def log_notes(log: Questions) -> None:

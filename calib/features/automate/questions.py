@@ -12,6 +12,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from calib.analysis.judge import rows_to_label
+from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
 from calib.features.automate.answers import FAILURES, Kind
 from calib.loading.problems import Problem
@@ -49,6 +51,8 @@ class Question(Locked):
         several rows.
     answered : ndarray of int
         The records whose answer can be used, with or without a label.
+    score : ndarray
+        The probability (or confidence) of the decision of each of them.
     counts : mapping of str to int
         Of the records that asked the question: asked, answered, labelled, refused, blocked, error,
         missing, skipped (a type without probabilities), unusable (numbers that are no
@@ -67,6 +71,7 @@ class Question(Locked):
     decisions: Predictions | None
     record: IntArray
     answered: IntArray
+    score: FloatArray
     counts: Mapping[str, int]
     notes: tuple[Problem, ...] = ()
 
@@ -87,6 +92,8 @@ class Questions(Mapping[str, Predictions]):
         Records of the log, whether they have answers or not.
     unit : ndarray of int, shape (n_records,)
         Records with the same state have the same number; without states, those with the same id.
+    ids : tuple of str
+        The id of each record by which labels of a second file are matched, or "".
     skipped : mapping of str to int
         Answers of types that have no probabilities, by type.
     notes : tuple of Problem
@@ -111,6 +118,7 @@ class Questions(Mapping[str, Predictions]):
     details: Mapping[str, Question]
     n_records: int
     unit: IntArray
+    ids: tuple[str, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()
 
@@ -143,11 +151,46 @@ class Questions(Mapping[str, Predictions]):
         columns = ["question", "kind", "wording", "model", "version", "scale", *COUNTS]
         return pd.DataFrame(rows, columns=columns)
 
+    def next_labels(self, n: int = 50, seed: int = 0) -> pd.DataFrame:
+        """Answers to label next, so that the labels are spread over the scores as the answers are.
+
+        Parameters
+        ----------
+        n : int
+            Number of records per question. Fewer are returned if fewer have no label.
+        seed : int
+            Records within a range of scores are drawn at random, see `JudgeResult.next_rows`.
+
+        Returns
+        -------
+        DataFrame
+            Columns: `id`, `record` (its position, from 1), `question`, and `label`, which is empty
+            and to be filled in. The answers are left out, so that they do not sway who labels.
+        """
+        parts = []
+        for one in self.details.values():
+            labelled = np.isin(one.answered, one.record)
+            if labelled.all():
+                continue
+            ids = np.array([self.ids[record] for record in one.answered.tolist()])
+            rows = JudgedRows.from_arrays(
+                one.score,
+                np.where(labelled, 1.0, np.nan),
+                columns={"id": ids, "record": one.answered + 1},
+            )
+            chosen = np.sort(rows_to_label(rows, n, seed))
+            columns = {name: values[chosen] for name, values in rows.columns.items()}
+            parts.append(pd.DataFrame({**columns, "question": one.name, "label": ""}))
+        if not parts:
+            return pd.DataFrame(columns=["id", "record", "question", "label"])
+        return pd.concat(parts, ignore_index=True)
+
     def to_arrow(self) -> pa.Table:
         """One row per question, from which `from_arrow` makes the same questions again."""
         about = {
             "n_records": self.n_records,
             "unit": self.unit.tolist(),
+            "ids": self.ids,
             "skipped": self.skipped,
             "notes": [asdict(problem) for problem in self.notes],
         }
@@ -164,18 +207,18 @@ class Questions(Mapping[str, Predictions]):
         about = json.loads(table.schema.metadata[ABOUT])
         details = dict(_question(table, row) for row in range(len(table)))
         last = max((int(one.answered.max(initial=-1)) for one in details.values()), default=-1)
-        if not last < about["n_records"] == len(about["unit"]):
+        if not last < about["n_records"] == len(about["unit"]) == len(about["ids"]):
             raise ValueError(f"n_records must be above {last}, got {about['n_records']}.")
         notes = tuple(map(problem_of, about["notes"]))
         unit = np.array(about["unit"], dtype=np.int64)
-        return cls(details, about["n_records"], unit, about["skipped"], notes)
+        return cls(details, about["n_records"], unit, tuple(about["ids"]), about["skipped"], notes)
 
 
 ABOUT = b"questions"
 COLUMNS: Mapping[str, pa.DataType | None] = {
     "about": None,
     **dict.fromkeys(("record", "answered", "group", "label", "right"), pa.int64()),
-    **dict.fromkeys(("scores", "score"), pa.float64()),
+    **dict.fromkeys(("score", "scores", "decided"), pa.float64()),
 }
 FACTS = ("name", "kind", "wording", "model", "version", "scale", "counts")
 
@@ -194,11 +237,12 @@ def _row(key: str, one: Question) -> dict[str, Any]:
         "about": json.dumps(about),
         "record": one.record,
         "answered": one.answered,
+        "score": one.score,
         "group": None if decided is None else decided.group,
         "label": None if made is None else made.outcome,
         "scores": None if made is None else made.scores.ravel(),
         "right": None if decided is None else decided.outcome,
-        "score": None if decided is None else decided.scores,
+        "decided": None if decided is None else decided.scores,
     }
 
 
@@ -211,7 +255,9 @@ def _question(table: pa.Table, row: int) -> tuple[str, Question]:
         name, outcome_name, set_aside = about["data"]
         common = {"name": name, "outcome_name": outcome_name, "set_aside": set_aside}
         common |= {"group": arrays.get("group"), "columns": about["columns"]}
-        made["decisions"] = decisions_of(arrays["right"], arrays["score"], about["scale"], **common)
+        made["decisions"] = decisions_of(
+            arrays["right"], arrays["decided"], about["scale"], **common
+        )
     if "label" in arrays:
         n_columns = 1 if about["kind"] == "yes/no" else len(about["classes"])
         scores = arrays["scores"].reshape(-1, n_columns) if n_columns > 1 else arrays["scores"]
@@ -219,7 +265,7 @@ def _question(table: pa.Table, row: int) -> tuple[str, Question]:
             arrays["label"], scores, class_names=about["classes"], **common
         )
     facts = {name: about[name] for name in FACTS} | {"notes": (*map(problem_of, about["notes"]),)}
-    rows = {name: arrays[name] for name in ("record", "answered")}
+    rows = {name: arrays[name] for name in ("record", "answered", "score")}
     made = {name: made.get(name) for name in ("predictions", "decisions")}
     return about["key"], Question(**facts, **made, **rows)
 

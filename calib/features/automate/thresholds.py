@@ -42,10 +42,22 @@ def thresholds(desk: Desk, max_error: float = 0.05, *, date: datetime.date | Non
     >>> number = np.arange(400)
     >>> counts = {name: 0 for name in COUNTS} | dict(asked=400, answered=400, labelled=400)
     >>> spam = Question(
-    ...     "spam", "choice", "", "", "m-1", "probability", rows, rows, number, number, counts
+    ...     "spam",
+    ...     "choice",
+    ...     "",
+    ...     "",
+    ...     "m-1",
+    ...     "probability",
+    ...     rows,
+    ...     rows,
+    ...     number,
+    ...     number,
+    ...     score,
+    ...     counts,
     ... )
     >>> made = thresholds(
-    ...     desk(Questions({"spam": spam}, 400, number)), date=datetime.date(2026, 11, 28)
+    ...     desk(Questions({"spam": spam}, 400, number, ("",) * 400)),
+    ...     date=datetime.date(2026, 11, 28),
     ... )
     >>> json.loads(made)["questions"][0]["threshold"]
     0.8
