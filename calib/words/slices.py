@@ -131,10 +131,10 @@ def without(tests: SliceTests, slice_words: str) -> str:
     """What is found in slices of which the rows of another slice are left out."""
     wrong = int(tests.significant(SIGNIFICANCE).sum())
     slices = plural(int((~tests.few).sum()), "slice")
-    found = f"{wrong:,} of {slices} {'are' if wrong > 1 else 'is'} miscalibrated"
+    words = f"{wrong:,} of {slices} {'are' if wrong > 1 else 'is'} miscalibrated"
     if not wrong:
-        found = f"no error is found in any of {slices}"
-    return f"Without the rows of {shortened(slice_words)}, {found}."
+        words = f"no error is found in any of {slices}"
+    return f"Without the rows of {shortened(slice_words)}, {words}."
 
 
 def _largest_gap(gaps: SliceGaps, tests: SliceTests) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from calib.reports.contents.checklist import BLOCKS, TEMPLATES, Checklist, Item,
 from calib.reports.render.checklist import SHOWN, _benefit, _rows_of_auc, sections, state
 from tests.reports.kept import KEPT
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "checklists.md"
 # Example B: probabilities .05, .15, ..., .95 with 20 rows each.
 SCORE = np.repeat(np.arange(0.05, 1.0, 0.1).round(2), 20)
 EVENTS = [0, 4, 5, 6, 10, 11, 11, 16, 16, 20]
@@ -217,6 +220,29 @@ def test_a_file_of_ones_own_as_toml_and_json(live, tmp_path):
     report = Report.from_analysis(live, checklist=chosen)
     assert facts(report) == {"Who checked it": "Ada"}
     assert "A1 Accuracy" in report.html()
+
+
+def toml_blocks() -> list[str]:
+    return re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_documentation_has_every_item(name):
+    lines = DOCUMENT.read_text().splitlines()
+    for item in checklist(name).template.items:
+        shown = ", ".join(item.show)
+        assert f"| {item.id} | {item.name} | {shown} | {item.refuse} | {item.write} |" in lines
+
+
+def test_the_documented_template_and_answers_are_read(live, tmp_path):
+    template, answers = toml_blocks()
+    (tmp_path / "house.toml").write_text(template)
+    (tmp_path / "answers.toml").write_text(answers.replace("hospital", "site"))
+    chosen = checklist(tmp_path / "house.toml", tmp_path / "answers.toml")
+    report = calib.report(live, tmp_path / "house.toml", chosen.answers)
+    assert report.checklist == chosen
+    assert facts(report)["Who releases it, and when"] == "Ada Lind, 2 June 2026"
+    assert any(head[0] == "Centre" for head in tables(report))
 
 
 def test_the_command_line(tmp_path, capsys):
