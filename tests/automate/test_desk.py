@@ -251,3 +251,13 @@ def test_labels_of_the_next_answers_can_be_read_back(tmp_path):
 
 def test_nothing_is_left_to_label(tmp_path):
     assert len(calib.decisions_log(written(tmp_path, simulated(20))).next_labels()) == 0
+
+
+def test_a_record_needs_the_last_version_only(tmp_path):
+    lines = two_versions(1000, power=1.2)
+    joint = of(tmp_path, lines, max_errors=[0.1]).joint
+    alone = of(tmp_path, lines[1000:], max_errors=[0.1]).joint
+    assert joint.questions == ("a (m-2)", "b (m-2)")
+    assert joint.gates[0.1].share == pytest.approx(alone.gates[0.1].share)
+    assert joint.gates[0.1].share > 0.0
+    assert joint.n_labels == alone.n_labels == 1000

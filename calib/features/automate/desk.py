@@ -140,12 +140,13 @@ class Joint:
     Attributes
     ----------
     questions : tuple of str
+        Of several versions or wordings of a question, the last in the log.
     n_labels : int
         Records with a label for every question.
     accuracy : float
         Share of them with all decisions right.
     gates : mapping of float to Gate
-        The share is of all records of the log.
+        The share is of all records of the log (of the last version).
     fingerprint : str
     """
 
@@ -398,10 +399,12 @@ def _gates(
 
 
 def _joint(questions: Questions, max_errors: Sequence[float], confidence: float) -> Joint | None:
+    # A record needs only the last of several versions or wordings of a question.
+    latest = {one.name: key for key, one in questions.details.items()}
     parts = {
-        name: (one, one.decisions)
-        for name, one in questions.details.items()
-        if one.decisions is not None and one.scale == "probability"
+        key: (one, one.decisions)
+        for key, one in questions.details.items()
+        if latest[one.name] == key and one.decisions is not None and one.scale == "probability"
     }
     if len(parts) < 2:
         return None
@@ -421,6 +424,9 @@ def _joint(questions: Questions, max_errors: Sequence[float], confidence: float)
     at = np.flatnonzero(labelled)
     if not len(at):
         return None
+    n_asked = n
+    if len(latest) < len(questions.details):
+        n_asked = max(one.counts["asked"] for one, _ in parts.values())
     alone = len(np.unique(cluster[at])) == len(at)
     made = Predictions.from_arrays(
         right[at],
@@ -433,7 +439,7 @@ def _joint(questions: Questions, max_errors: Sequence[float], confidence: float)
         questions=tuple(parts),
         n_labels=len(at),
         accuracy=float(right[at].mean()),
-        gates=_gates(made, float(answered.mean()), max_errors, confidence),
+        gates=_gates(made, answered.sum() / n_asked, max_errors, confidence),
         fingerprint=made.fingerprint,
     )
 
