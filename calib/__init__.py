@@ -27,14 +27,17 @@ if _typing.TYPE_CHECKING:
     from calib.analysis import decisions as decisions
     from calib.analysis import periods as periods
     from calib.analysis import slices as slices
+    from calib.analysis.centres import next_centre as next_centre
     from calib.analysis.decisions.certificate import certify as certify
     from calib.analysis.from_model import calibrated_scores as calibrated_scores
     from calib.analysis.from_model import from_estimator as from_estimator
     from calib.analysis.from_model import from_predictions as from_predictions
+    from calib.analysis.grades import grades as grades
     from calib.analysis.judge import JudgeResult as JudgeResult
     from calib.analysis.model_comparison import compare_models as compare_models
     from calib.calibrators import calibrator as calibrator
     from calib.calibrators import multiclass_calibrator as multiclass_calibrator
+    from calib.calibrators.inverse import inverse as inverse
     from calib.calibrators.meta_estimators import CalibratedModel as CalibratedModel
     from calib.calibrators.meta_estimators import ScoreCalibrator as ScoreCalibrator
     from calib.crossfit.epsilon import compare_clipping as compare_clipping
@@ -74,6 +77,8 @@ _NAMES = {
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("calibrated_scores", "from_estimator", "from_predictions"),
+    "calib.analysis.centres": ("next_centre",),
+    "calib.analysis.grades": ("grades",),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.features.automate.reading": ("decisions_log",),
     "calib.features.monitor.replay": ("monitor",),
@@ -81,6 +86,7 @@ _NAMES = {
     "calib.analysis.slices": ("slices",),
     "calib.features.segments.search": ("find_segments",),
     "calib.calibrators": ("calibrator", "multiclass_calibrator"),
+    "calib.calibrators.inverse": ("inverse",),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
     "calib.data.aggregate": ("Aggregate",),
     "calib.data.aggregating": ("aggregate",),
@@ -108,7 +114,8 @@ def __getattr__(name: str) -> "Any":
     if name not in _MODULES:
         raise AttributeError(f"module 'calib' has no attribute {name!r}")
     module = _import_module(_MODULES[name])
-    value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
+    # A name without an object in its module stands for the module.
+    value = getattr(module, name, module)
     globals()[name] = value
     return value
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+import calib
 from calib.analysis.centres import centres
+from calib.data.predictions import Predictions
 from calib.data.slicing import slice_by
 from calib.data.views import BinaryView
 from calib.metrics import calibration_slope_intercept, intercept_at_slope_1
@@ -42,6 +44,15 @@ def test_each_centre_has_its_own_numbers():
     assert found.ratios.tau == pytest.approx(alone.tau, abs=1e-9)
     assert found.ratios.new_group.high == pytest.approx(math.exp(alone.new_group.high), abs=1e-6)
     assert found.intercepts.n_groups == found.slopes.n_groups == 6
+
+
+def test_next_centre_reads_the_column_of_predictions(texts):
+    data = Predictions.from_arrays(OUTCOME, SCORE, columns={"centre": CENTRE})
+    public, alone = calib.next_centre(data, "centre"), table(np.ones(len(CENTRE), dtype=bool))
+    assert public.ratios.new_group == alone.ratios.new_group
+    assert public.names == alone.names
+    with texts.raises(ValueError):
+        calib.next_centre(data, "hospital")
 
 
 def test_three_centres_have_a_spread_and_no_interval():

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from calib.analysis.grades import binomial_p, grades, jeffreys_interval, jeffreys_p
+from calib.words.slices import grade_note
 
 # N, D, PD; Jeffreys p, exact p, interval. "= riskvalidation" for the portfolio below.
 SINGLE = [
@@ -55,7 +56,7 @@ def test_exposure_is_reported_and_is_no_weight():
     assert plain.exposure is None
 
 
-def test_bad_input_has_a_note_and_the_table_stands():
+def test_bad_input_has_a_note_and_the_table_stands(texts):
     grade, pd, outcome = rows()
     order = ("G0", "G1", "G3", "G2", "missing", "G4", "G5")
     pd = pd.copy()
@@ -68,12 +69,14 @@ def test_bad_input_has_a_note_and_the_table_stands():
     ]
     assert found.notes[1].numbers == (0.0005, 0.001)
     assert len(found.frame()) == 7
+    texts("\n".join(map(grade_note, found.notes)))
 
 
-def test_a_portfolio_without_defaults():
+def test_a_portfolio_without_defaults(texts):
     found = grades(*rows([0.0003, 0.01], [1, 400], [0, 0]))
     assert [note.kind for note in found.notes] == ["no-defaults", "no-evidence"]
     assert found.notes[1].grades == ("G0",)
+    texts("\n".join(map(grade_note, found.notes)))
     assert found.binomial.tolist() == [1.0, 1.0, 1.0]
     # Without defaults, p is about P(chi-square <= 2 N PD).
     assert found.jeffreys[0] == pytest.approx(chi2.cdf(2 * 0.0003, 1), rel=0.15)

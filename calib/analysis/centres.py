@@ -10,11 +10,14 @@ from pandas import DataFrame, Index
 
 from calib.analysis.groups import Grouping, fitted_groups
 from calib.analysis.slices import SliceGaps, SliceTests
+from calib.data.base import Data
 from calib.data.views import BinaryView
 from calib.metrics.observed_expected import intercept_estimate, ratio_estimate
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.intervals import Estimate, normal_quantile
 from calib.uncertainty.new_group import BetweenGroups, between_groups
+
+MAX_RANGES = 5  # A column of many numbers is cut into this many ranges, as slices are.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +95,51 @@ def centres(rows: BinaryView, grouping: Grouping, *, confidence_level: float = 0
         slope=tuple(Estimate(line.slope, line.slope_low, line.slope_high) for line in lines),
         confidence_level=confidence_level,
     )
+
+
+def next_centre(data: Data, column: str, *, confidence_level: float = 0.95) -> Centres:
+    """Calibration of the uncalibrated scores per centre, and what a new centre can expect.
+
+    The prediction interval is that of a confidence distribution of the spread; it needs five
+    centres. The usual t interval covers less than it states.
+
+    Parameters
+    ----------
+    data : Predictions or Aggregate
+        With a slice column of centres.
+    column : str
+        Name of the column.
+    confidence_level : float
+        In (0, 1).
+
+    Returns
+    -------
+    Centres
+        `ratios.new_group` is the prediction interval of the O:E ratio.
+
+    Raises
+    ------
+    ValueError
+        If the data have no such column.
+
+    References
+    ----------
+    Debray et al. 2017, doi:10.1136/bmj.i6460; Nagashima, Noma and Furukawa 2019,
+    doi:10.1177/0962280218773520.
+
+    Examples
+    --------
+    >>> from calib.data.predictions import Predictions
+    >>> rng = np.random.default_rng(0)
+    >>> score, site = rng.random(900), np.arange(900) % 6
+    >>> columns = {"site": site.astype(str)}
+    >>> data = Predictions.from_arrays(rng.random(900) < score, score, columns=columns)
+    >>> table = next_centre(data, "site")
+    >>> len(table.names), table.ratios.new_group.low < 1 < table.ratios.new_group.high
+    (6, True)
+    """
+    slicing, rows = data.sliced([column], data.default_view, MAX_RANGES)
+    return centres(rows, slicing, confidence_level=confidence_level)
 
 
 def centres_of_slices(gaps: SliceGaps, tests: SliceTests) -> Centres:
