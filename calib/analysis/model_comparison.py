@@ -80,7 +80,7 @@ class BestModel:
         return tuple(name for name, change in self.differences.items() if change.low <= 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ModelComparison:
     """Metrics of several models, uncalibrated, clipped and calibrated, on held-out rows.
 
@@ -243,6 +243,12 @@ def compare_models(
         name: _relative_to(one, best, common.confidence_level) for name, one in scored.items()
     }
     return ModelComparison(methods, columns, results, numbers_of(list(results)), failures, common)
+
+
+def compared_method(analysis: Analysis) -> str:
+    """The `method` of `compare_models` for a report of this analysis: what it recommends."""
+    method = analysis.recommendation.method
+    return "" if method in UNFITTED_METHODS else method
 
 
 def compare_recommended(analyses: Mapping[str, LiveAnalysis]) -> BestModel:

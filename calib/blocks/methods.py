@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from calib.analysis import Analysis, Column, MethodResult
 from calib.analysis.miscalibration import CURVE_TESTS
+from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.blocks.kinds import Action, Table, Text, Value
@@ -20,8 +21,14 @@ from calib.metrics import matrix_metrics
 from calib.metrics.base import TestResult
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.intervals import Estimate
-from calib.text import interval, number, p_value, percent, printed_change, within_sentence
-from calib.words.measures import chance_level, metric_change, metric_interval, metric_text
+from calib.text import interval, number, p_value, percent, plural, printed_change, within_sentence
+from calib.words.measures import (
+    best_model,
+    chance_level,
+    metric_change,
+    metric_interval,
+    metric_text,
+)
 from calib.words.verdicts import TEST_NAMES
 
 CHANGE_HELP = (
@@ -67,6 +74,17 @@ TESTS_READING = (
     "p-values. With many rows even negligible differences are significant; check the effect size."
 )
 CHANCE_LEVEL = "Chance level: the average for a calibrated model with this many rows."
+# The columns of tables have no room for the full name.
+ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
+MODELS_TABLE = "Uncalibrated → calibrated, on held-out rows. Small: intervals and chance levels."
+MODELS_BEST_HELP = (
+    "Log loss minus the lowest one, of the uncalibrated scores. Tied with the best: the interval "
+    "includes 0."
+)
+COUNTED_MODELS = (
+    "Counts do not pair rows, so intervals are unpaired. If all models scored the same rows, "
+    "intervals of the rows themselves would be narrower."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,3 +360,100 @@ def _test_values(key: str, test: TestResult | None, p_adjusted: float) -> list[V
     # JSON has no infinity, so an infinite number is read as NaN.
     statistic = percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 3)
     return [Value(statistic, p_value(test.p_value)), Value(p_value(p_adjusted))]
+
+
+def model_table(comparison: ModelComparison, caption: str = "") -> Table:
+    """The metrics of all models, before and after, and their differences from the best."""
+    columns = {column.key: _cells(comparison, column) for column in comparison.columns}
+    rows = tuple(
+        (
+            Value(name, plural(model.n_rows, "row")),
+            *(cells[name] for cells in columns.values()),
+            *_changes(comparison, name),
+        )
+        for name, model in comparison.models.items()
+    )
+    meanings = {
+        **{column.label: column_help(column) for column in comparison.columns},
+        DIFFERENCE: MODELS_BEST_HELP,
+        "… after calibration": "The same difference of the calibrated scores, from their best.",
+    }
+    head, exact = ("Model", *meanings), comparison.frame().reset_index()
+    name = "Metrics of the models"
+    return Table(caption, head, rows, meanings=meanings, name=name, exact=exact)
+
+
+def models_note(comparison: ModelComparison, *, counted: bool) -> str:
+    """What the table shows, and whether its differences are paired."""
+    return f"{MODELS_TABLE} {ECE} {COUNTED_MODELS if counted else _pairing(comparison)}"
+
+
+def models_before(comparison: ModelComparison) -> str:
+    """Which of the uncalibrated models is best, in a sentence."""
+    return f"{best_model(comparison.best_model('uncalibrated'))}."
+
+
+def models_after(comparison: ModelComparison) -> str:
+    """Which of the calibrated models is best, in a sentence."""
+    method = comparison.methods[-1]
+    said = best_model(comparison.best_model(method))
+    return f"After calibration by {CALIBRATORS[method].label}: {said}."
+
+
+def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
+    """One metric of one method, by model."""
+    return {
+        name: model.metrics[method][column.key]
+        for name, model in comparison.models.items()
+        if method in model.metrics
+    }
+
+
+def _cells(comparison: ModelComparison, column: Column) -> dict[str, Value]:
+    """One metric by model, with the chance levels below."""
+    values: dict[str, list[str]] = {name: [] for name in comparison.models}
+    levels: dict[str, list[str]] = {name: [] for name in comparison.models}
+    for method in ("uncalibrated", comparison.methods[-1]):
+        estimates = _estimates(comparison, method, column)
+        for name, one in estimates.items():
+            values[name].append(metric_text(column.key, one.value, column.digits))
+            if not math.isnan(one.noise_floor):
+                levels[name].append(metric_text(column.key, one.noise_floor, column.digits))
+    # Calibration that keeps the ranking keeps the AUC, which is then printed once. Chance levels
+    # have a line of their own, below that of an interval.
+    return {
+        name: Value(
+            "\u00a0→\u00a0".join(dict.fromkeys(values[name])),
+            f"\nchance level {' → '.join(levels[name])}" if levels[name] else "",
+        )
+        for name in values
+    }
+
+
+def _changes(comparison: ModelComparison, name: str) -> Iterator[Value]:
+    column = comparison.columns[0]
+    for method in ("uncalibrated", comparison.methods[-1]):
+        change = comparison.models[name].differences.get(method, {}).get(column.key)
+        if change is None:
+            yield Value("")
+            continue
+        losses = _estimates(comparison, method, column)
+        best = losses[comparison.best(method)].value
+        printed = printed_change(best, losses[name].value, column.digits)
+        yield to_best(change, printed)
+
+
+def _pairing(comparison: ModelComparison) -> str:
+    pairing = [comparison.pairing(name, "uncalibrated") for name in comparison.models]
+    others, paired = len(pairing) - 1, pairing.count("paired")
+    if paired == others:
+        return "All models scored the same rows, so differences are paired by row."
+    if not paired:
+        return (
+            "The models scored different rows, or the same rows in another order, so intervals are "
+            "unpaired. They would be narrower if all models had scored the same rows in one order."
+        )
+    return (
+        f"{paired} of {others} models scored the same rows as the best. Their "
+        "differences are paired by row; the intervals of the others are wider."
+    )

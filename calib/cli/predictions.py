@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from calib.data.aggregating import add_counts
 from calib.data.base import Data, Progress, no_progress
 from calib.data.origin import read_because
 from calib.data.predictions import Predictions
-from calib.loading import Columns, InputError, InputWarning, Problem, load
+from calib.loading import Columns, InputError, InputWarning, Problem, load, load_models
 from calib.loading.examples import EXAMPLES
 from calib.loading.problems import MAX_WRITTEN_LABELS
 from calib.text import level
@@ -180,6 +180,25 @@ def _counted(path: str, arguments: dict[str, Any]) -> Aggregate | None:
         names = ", ".join(map(repr, counts.models))
         raise ValueError(f"{path} counts the models {names}: name one by --model-value.")
     return replace(counts.of_model(model), **arguments)
+
+
+def models_of(given: Rows) -> Mapping[str, Data]:
+    """All models of the file, if the options name one of them; otherwise none."""
+    arguments = given.load_arguments()
+    if arguments.pop("model_value", None) is None or given.sample or given.more_files:
+        return {}
+    if given.predictions.startswith(EXAMPLE):
+        return EXAMPLES[given.predictions.removeprefix(EXAMPLE)].load_models()
+    if Aggregate.is_saved_at(given.predictions):
+        counts = Aggregate.load(given.predictions)
+        return {name: replace(counts.of_model(name), **arguments) for name in counts.models}
+    with warnings.catch_warnings():
+        # The doubts were printed when the named model was read.
+        warnings.simplefilter("ignore", InputWarning)
+        try:
+            return load_models(given.predictions, **arguments)
+        except InputError:
+            return {}  # Another model cannot be used, and the named one was read.
 
 
 def _example(key: str, arguments: dict[str, Any]) -> Predictions:

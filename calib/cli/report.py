@@ -7,11 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from calib.analysis import analyze
+from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.decisions import Costs
+from calib.analysis.model_comparison import compare_models, compared_method
 from calib.analysis.plans import choose_plan, with_plan
 from calib.cli import certified, judge, options
-from calib.cli.predictions import predictions_of, progress_of, settings_of
+from calib.cli.predictions import models_of, predictions_of, progress_of, settings_of
 from calib.cli.streams import save_each
 from calib.data.base import Data, Progress
 from calib.reports import Report, parts_of
@@ -48,8 +49,22 @@ def report_of(
         unit=parts.unit,
         costs=costs,
         error_limit=certified.error_limit(certificate, analysis.settings),
+        **_compared(rows, analysis),
     )
     return Report.from_analysis(analysis, parts=made, **words)
+
+
+def _compared(rows: options.Rows, analysis: LiveAnalysis) -> dict[str, Any]:
+    """The arguments of `parts_of` for all models of the file, of which one is named."""
+    models = models_of(rows)
+    names = {one.fingerprint: name for name, one in models.items()}
+    shown = names.get(analysis.data.fingerprint)
+    if len(models) < 2 or shown is None:
+        return {}
+    method = compared_method(analysis)
+    progress = progress_of(rows)
+    compared = compare_models(models, analysis.settings, method=method, progress=progress)
+    return {"models": compared, "model": shown}
 
 
 def report_of_judge(

@@ -49,6 +49,7 @@ UNCOUNTED_PLACES = re.compile(
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
     r"|parts\.judge"
+    r"|parts\.models"
 )
 UNCOUNTED = (
     "Words, names, the number of rows that were left out, and what a person wrote do not follow "
@@ -261,6 +262,7 @@ def _analysed_again(report: Report) -> Iterator[Comparison]:
     again = {"analysis": aggregated(analysis), "parts": _parts_again(report, analysis)}
     for name, value in again.items():
         yield from _values(report, printed[name], encode(value), name)
+    yield from _sums_of_models(report)
     yield from _held_out_cells(report, analysis)
 
 
@@ -357,15 +359,38 @@ def _without_rounding(table: CellTable) -> list[NDArray[Any]]:
     return [key[starts] for key in keys] + [np.add.reduceat(column, starts) for column in sums]
 
 
+def pair(place: str, printed: float, expected: float) -> Comparison:
+    """A number, and what the rest of the report gives instead."""
+    given = "the rest of the report gives"
+    one, other = (int(n) if float(n).is_integer() else float(n) for n in (printed, expected))
+    return Comparison(place, one, other, SUM_ROUNDING, given)
+
+
+def _sums_of_models(report: Report) -> Iterator[Comparison]:
+    """The shown model has the numbers of the analysis, and differences are those of the metrics."""
+    part, analysis = report.parts.models if report.parts else None, report.analysis
+    if part is None:
+        return
+    matrix = analysis.multiclass
+    results = analysis.methods if matrix is None else matrix.results
+    for method in part.comparison.methods:
+        best = part.comparison.models[part.comparison.best(method)].metrics[method]
+        for name, model in part.comparison.models.items():
+            place = f"parts.models.comparison.models.{name}"
+            of_method = model.metrics[method]
+            for key, change in model.differences[method].items():
+                at = f"{place}.differences.{method}.{key}.value"
+                yield pair(at, change.value, of_method[key].value - best[key].value)
+            if name == part.shown and method in results:
+                of_analysis = results[method].metrics["log_loss"].value
+                at = f"{place}.metrics.{method}.log_loss.value"
+                yield pair(at, of_method["log_loss"].value, of_analysis)
+
+
 def _sums(report: Report) -> Iterator[Comparison]:
     """The sums of a report: each table has all rows, and differences are those of its numbers."""
     analysis, data, parts = report.analysis, report.analysis.data, report.parts
     weight = report.evidence.scores("uncalibrated").total_weight
-
-    def pair(place: str, printed: float, expected: float) -> Comparison:
-        given = "the rest of the report gives"
-        one, other = (int(n) if float(n).is_integer() else float(n) for n in (printed, expected))
-        return Comparison(place, one, other, SUM_ROUNDING, given)
 
     for key, method in analysis.methods.items():
         place, rows = f"analysis.methods.{key}", report.evidence.rows(key)[0]
@@ -397,5 +422,6 @@ def _sums(report: Report) -> Iterator[Comparison]:
         if parts and parts.decisions and key in parts.decisions.table.methods:
             decided = parts.decisions.table.methods[key].n_rows
             yield pair(f"parts.decisions.table.methods.{key}, all rows", decided, weight)
+    yield from _sums_of_models(report)
     fitted = analysis.fitted_reliability.rows.sum()
     yield pair("analysis.fitted_reliability.rows", fitted, data.n_calibration)

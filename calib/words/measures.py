@@ -224,11 +224,11 @@ def _band_width(curve: ReliabilityCurve) -> float:
 def best_model(best: BestModel) -> str:
     """Which model is best, and whether the others are significantly worse."""
     losses, loss, name = best.log_losses, within_sentence(best.loss), best.name
-    if len(losses) != 2:
-        also = f", tied with {joined(list(best.tied))}" if best.tied else ""
-        return f"{name} has the lowest {loss}, {number(losses[name].value)}{also}"
-    (change,) = best.differences.values()
-    at = best.confidence_level
+    lowest = f"{name} has the lowest {loss}, {number(losses[name].value)}"
+    if len(losses) > 2 and best.tied:
+        return f"{lowest}, tied with {joined(list(best.tied))}"
+    second = min(best.differences, key=lambda other: losses[other].value)
+    change, at = best.differences[second], best.confidence_level
     if best.tied:
         return (
             f"{joined(list(losses))} are not significantly different in {loss} "
@@ -236,4 +236,10 @@ def best_model(best: BestModel) -> str:
         )
     digits = decimals(change)
     bounds = interval(change, digits)
-    return f"{name} is better by {number(change.value, digits)} {loss} ({level(at)} CI {bounds})"
+    size = f"{number(change.value, digits)}"
+    if len(losses) > 2:
+        return (
+            f"{lowest}, significantly better than {second}, the second best, by {size} "
+            f"({level(at)} CI {bounds})"
+        )
+    return f"{name} is significantly better by {size} {loss} ({level(at)} CI {bounds})"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from calib.data.base import no_progress
+from calib.ui.pages.reports import report_form
 from calib.ui.session import state, turns
 from calib.ui.session.choices import MAX_COMPARED, MODEL
 from calib.ui.session.links import decode
@@ -112,7 +113,9 @@ def test_two_models_of_one_file_are_compared_in_one_sentence_one_table_and_one_c
     a, b = (-np.log(np.where(Y == 1, p, 1.0 - p)) for p in (A, B))
     heading = next(e.value for e in app.markdown if e.value.startswith("## ")).replace("\\", "")
     match = re.fullmatch(
-        r"## (\w+) is better by ([\d.]+) log loss \(95% CI ([\d.]+) to ([\d.]+)\)\.", heading
+        r"## (\w+) is significantly better by ([\d.]+) log loss "
+        r"\(95% CI ([\d.]+) to ([\d.]+)\)\.",
+        heading,
     )
     assert match
     assert match[1] == named[0 if a.mean() < b.mean() else 1]
@@ -216,3 +219,12 @@ def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page)
         "Model: naive_bayes",
     ]
     assert not asked()
+
+
+def test_the_report_of_one_model_shows_all_of_them():
+    session = session_of(start("Reports", LONG, m="platt"))
+    rows, name = state.predictions(session), state.model_name(session)
+    model = state.Model(rows, state.analysis(session, rows), name)
+    part = report_form.report_of(session, model).parts.models
+    assert part.shown == name
+    assert list(part.comparison.models) == ["a", "b"]

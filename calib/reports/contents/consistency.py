@@ -45,6 +45,7 @@ def _problems(contents: Contents) -> Iterator[str]:
         yield from _of_methods(parts, contents.analysis.methods)
         yield from _of_certificate(parts)
         yield from _of_judge(parts, contents.analysis.data.n_rows)
+        yield from _of_models(parts)
 
 
 def _of_analysis(analysis: Analysis) -> Iterator[str]:
@@ -135,6 +136,26 @@ def _of_certificate(parts: Parts) -> Iterator[str]:
         least = 0 if side.threshold is None else 1
         if not least <= side.n_rows <= parts.certificate.n_rows:
             yield f"{where}.n_rows must be rows of the certificate, got {side.n_rows}."
+
+
+def _of_models(parts: Parts) -> Iterator[str]:
+    """Every model has each metric of every method, so that the best can be found."""
+    if parts.models is None:
+        return
+    compared, place = parts.models.comparison, "parts.models"
+    yield from _missing(f"{place}.comparison.models", compared.models, [parts.models.shown])
+    yield from _missing(f"{place}.comparison.methods", compared.methods, UNCALIBRATED)
+    columns = [column.key for column in compared.columns]
+    if columns[:1] != ["log_loss"]:
+        yield f"{place}.comparison.columns must begin with 'log_loss', got {columns[:1]}."
+    for name, one in compared.models.items():
+        at = f"{place}.comparison.models.{name:.60}"
+        for entry, by_method in (("metrics", one.metrics), ("differences", one.differences)):
+            yield from _missing(f"{at}.{entry}", by_method, compared.methods)
+            needed = columns if entry == "metrics" else columns[:1]
+            for method in compared.methods:
+                yield from _missing(f"{at}.{entry}.{method:.60}", by_method[method], needed)
+        yield from _missing(f"{at}.paired", one.paired, compared.methods)
 
 
 def _of_judge(parts: Parts, n_rows: int) -> Iterator[str]:

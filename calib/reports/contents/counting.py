@@ -38,6 +38,7 @@ from calib.reports.contents.evidence import (
     JUDGE,
     LOG_ODDS,
     MATRIX,
+    MODELS,
     PLAN,
     SLICE,
     TIME,
@@ -63,6 +64,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     needs = [JUDGE] if parts is not None and parts.judge is not None else []
     sentences = {"classes": [MATRIX], "clusters": [CLUSTERS], "log_odds": [LOG_ODDS]}
     needs += sentences.get(uncounted, [])
+    needs += [MODELS] if parts is not None and parts.models is not None else []
     needs += [PLAN] if analysis.recommendation.plan is not None else []
     methods: list[Part] = []
     counted: list[tuple[Strata, CellTable]] = []

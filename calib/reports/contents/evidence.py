@@ -37,6 +37,10 @@ JUDGE = (
     "The pass rate uses the scores of all judged rows, of which the counts have only the labelled "
     "ones."
 )
+MODELS = (
+    "The counts are those of the shown model, so the metrics of the other models and their "
+    "differences need the rows."
+)
 PLAN = (
     "The counts do not have the days of the rows, so the recommended plan for rows since a day "
     "needs the rows."

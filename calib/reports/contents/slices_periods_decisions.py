@@ -24,6 +24,7 @@ from calib.analysis.decisions import (
     decide,
     net_benefit,
 )
+from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.periods import Periods, PeriodTable, period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
@@ -44,6 +45,7 @@ from calib.reports.contents.disclosure import (
 from calib.reports.contents.evidence import SLICE, TIME, Evidence
 from calib.reports.contents.structure import (
     DecisionPart,
+    ModelPart,
     Parts,
     PeriodPart,
     SlicePart,
@@ -65,6 +67,8 @@ def parts_of(
     unit: Unit | None = None,
     costs: Costs | None = None,
     error_limit: ErrorLimit | None = None,
+    models: ModelComparison | None = None,
+    model: str = "",
 ) -> Parts:
     """Compute slices, periods and decisions of an analysis for a report.
 
@@ -91,11 +95,15 @@ def parts_of(
         Costs of decisions. Default: the report has no decisions.
     error_limit : ErrorLimit, optional
         Error rate to certify, see `calib.certify`. Default: the report has no certificate.
+    models : ModelComparison, optional
+        All models of the data, compared by `calib.compare_models`. Default: the report shows one.
+    model : str
+        The name among `models` of the model that the analysis is of.
 
     Raises
     ------
     ValueError
-        If a column is unknown, or the analysis is of other data.
+        If a column is unknown, the analysis is of other data, or `model` is not among `models`.
 
     Examples
     --------
@@ -130,7 +138,24 @@ def parts_of(
         decisions=decision_part(analysis, costs) if costs else None,
         notes=(*notes, *reasons),
         certificate=certificate,
+        models=None if models is None else _models(models, model),
     )
+
+
+def _models(comparison: ModelComparison, shown: str) -> ModelPart | None:
+    """The models of at least ten rows, or None if the shown one is the only one of them."""
+    if shown not in comparison.models:
+        names = ", ".join(comparison.models)
+        raise ValueError(f"model must be one of the models ({names}), got {shown!r}.")
+    large = {name: one for name, one in comparison.models.items() if one.n_rows >= MIN_ROWS}
+    if len(large) < 2 or shown not in large:
+        return None
+    # Differences are from the best model, so the others need it.
+    if any(comparison.best(method) not in large for method in comparison.methods):
+        return None
+    kept = [place for place, name in enumerate(comparison.models) if name in large]
+    positions = comparison.positions and tuple(comparison.positions[place] for place in kept)
+    return ModelPart(shown, replace(comparison, models=large, positions=positions))
 
 
 def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int) -> SlicePart:

@@ -13,6 +13,7 @@ from typing import Literal
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import Certificate, CostCurves, DecisionTable, NetBenefit
 from calib.analysis.judge import JudgedRanges, JudgeNumbers
+from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.summary import shown_methods
@@ -73,6 +74,14 @@ class JudgePart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ModelPart:
+    """All models of the data. The report's analysis is of one of them."""
+
+    shown: str  # The name of the model of the analysis.
+    comparison: ModelComparison  # Each model has at least ten rows.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """Slices, periods and decisions in a report, or a judge. `parts_of` makes it.
 
@@ -92,6 +101,8 @@ class Parts:
     judge : JudgePart or None
     certificate : Certificate or None
         Its curves have only the certified thresholds.
+    models : ModelPart or None
+        All models of the data, if there are several.
     """
 
     slices: tuple[SlicePart, ...] = ()
@@ -103,6 +114,7 @@ class Parts:
     notes: tuple[str, ...] = ()
     judge: JudgePart | None = added(None)
     certificate: Certificate | None = added(None)
+    models: ModelPart | None = added(None)
 
     @property
     def slice_columns(self) -> Sequence[tuple[str, ...]]:

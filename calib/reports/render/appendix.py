@@ -256,11 +256,23 @@ def reproduction(report: Contents) -> Section:
                 "are the same."
             ),
             Code(library_call(report)),
+            *_other_models(report),
             Paragraph(command),
             Code(command_line(report)),
             Attachment(FILE_NAME, SavedSettings.of(report).json()),
         ),
     )
+
+
+def _other_models(report: Contents) -> tuple[Block, ...]:
+    if report.parts is None or report.parts.models is None:
+        return ()
+    text = (
+        "For the section Models compared, read all models by calib.loading.load_models, compare "
+        "them by calib.compare_models, and give parts_of the result as models and the name of the "
+        "shown one as model."
+    )
+    return (Paragraph(text),)
 
 
 def _where_to_run(report: Contents) -> str:

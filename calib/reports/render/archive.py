@@ -67,6 +67,8 @@ def _parts(parts: Parts) -> dict[str, pd.DataFrame]:
         frames["decisions"] = parts.decisions.table.frame()
         frames["costs"] = parts.decisions.cost.frame()
         frames["net_benefit"] = parts.decisions.benefit.frame()
+    if parts.models is not None:
+        frames["models"] = parts.models.comparison.frame().reset_index()
     if parts.certificate is not None:
         frames["certified"] = parts.certificate.frame()
     if parts.judge is not None:

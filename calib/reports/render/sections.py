@@ -15,6 +15,7 @@ from calib.blocks.kinds import (
     Bullets,
     Drawing,
     Facts,
+    Note,
     Paragraph,
     ReportDocument,
     Section,
@@ -165,6 +166,30 @@ def whole_matrix(report: Contents) -> Section | None:
     return Section("The whole matrix", (Paragraph(text), *tables))
 
 
+def models(report: Contents) -> Section | None:
+    """All models of the data, or None if there is one."""
+    part = report.parts.models if report.parts else None
+    if part is None:
+        return None
+    compared, origin = part.comparison, report.analysis.data.origin
+    text = f"The other sections of this report are about {part.shown}."
+    left_out = tuple(
+        f"{name} could not be analysed: {reason}" for name, reason in compared.failures.items()
+    )
+    at = level(compared.settings.confidence_level)
+    caption = f"Metrics of the models on held-out rows, with {at} intervals of the differences."
+    return Section(
+        "Models compared",
+        (
+            Paragraph(methods.models_before(compared), lead=True),
+            Paragraph(f"{methods.models_after(compared)} {text}"),
+            *([Bullets(left_out)] if left_out else []),
+            methods.model_table(compared, caption),
+            Note(methods.models_note(compared, counted=bool(origin and origin.of_counts))),
+        ),
+    )
+
+
 def cumulative(report: Contents) -> Section:
     keys = [method.key for method in report.shown]
     text = (
@@ -182,6 +207,7 @@ def cumulative(report: Contents) -> Section:
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     judged.judge,
     record,
+    models,
     whole_matrix,
     comparison,
     cumulative,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
-from calib.analysis import Analysis, Column, LiveAnalysis, method_results
-from calib.analysis.model_comparison import ModelComparison
-from calib.blocks.kinds import Table, Text, Value
+from calib.analysis import Analysis, LiveAnalysis, method_results
+from calib.blocks.kinds import Text
 from calib.blocks.methods import (
-    DIFFERENCE,
+    ECE,
     MetricColumn,
-    column_help,
     matrix_columns,
     metric_columns,
     metric_table,
-    to_best,
+    model_table,
+    models_after,
+    models_before,
+    models_note,
 )
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
@@ -32,8 +33,6 @@ from calib.text import (
     level,
     number,
     plain,
-    plural,
-    printed_change,
 )
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import blocks, charts, frame, notes, words
@@ -44,18 +43,14 @@ from calib.ui.session.session import Session
 from calib.words import titles
 from calib.words.measures import (
     band_sentence,
-    best_model,
     binning,
     details,
     metric_change,
-    metric_text,
     undrawn,
 )
 from calib.words.recommendations import RULE
 
 TABLE = "Small: {} confidence intervals."
-# The columns of tables have no room for the full name.
-ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = (
     "Log loss decides which method is best: lower is better. Calibration errors say how much "
@@ -76,18 +71,8 @@ MATRIX_CHANGE = """
 - **Accuracy** changes only if a method reorders the classes of a row. Temperature scaling, clipping
   and the KS spline never do.
 """
-MODELS_TABLE = "Uncalibrated → calibrated, on held-out rows. Small: intervals and chance levels."
-MODELS_BEST_HELP = (
-    "Log loss minus the lowest one, of the uncalibrated scores. Tied with the best: the interval "
-    "includes 0."
-)
 # Two models do not show a course.
 MIN_MODELS_IN_CHART = 3
-BEFORE = "uncalibrated"
-COUNTED = (
-    "Counts do not pair rows, so intervals are unpaired. If all models scored the same rows, "
-    "intervals of the rows themselves would be narrower."
-)
 LINES_READING = """
 - Models are in the order of the data, from left to right; checkpoints are in the order of their
   numbers.
@@ -287,14 +272,13 @@ def compare_models(session: Session, model: state.Model) -> None:
     with widgets.toolbar("compare_models"):
         method = widgets.after_control(session, model.analysis)[-1]
     comparison = frame.comparison(session, method)
-    heading.markdown(f"## {plain(best_model(comparison.best_model(BEFORE)))}.")
-    calibrated = best_model(comparison.best_model(method))
-    lead.markdown(plain(f"After calibration by {method_label(method)}: {calibrated}."))
+    heading.markdown(f"## {plain(models_before(comparison))}")
+    lead.markdown(plain(models_after(comparison)))
     for name, reason in comparison.failures.items():
         st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
-    _metrics(comparison)
+    blocks.show(model_table(comparison))
     counted = session.upload is not None and bool(session.upload.counted)
-    st.caption(f"{MODELS_TABLE} {ECE} {COUNTED if counted else _pairing(comparison)}")
+    st.caption(models_note(comparison, counted=counted))
     if len(comparison.models) >= MIN_MODELS_IN_CHART:
         with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")
@@ -311,83 +295,4 @@ def compare_models(session: Session, model: state.Model) -> None:
         with charts.beside(drawn, "chart_models", [3, 2]):
             for name, one in analyses.items():
                 st.markdown(f"**{plain(name)}**: {plain(one.verdict.sentence)}")
-    widgets.why_shown(model.analysis, (BEFORE, method))
-
-
-def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
-    """One metric of one method, by model."""
-    return {
-        name: model.metrics[method][column.key]
-        for name, model in comparison.models.items()
-        if method in model.metrics
-    }
-
-
-def _metrics(comparison: ModelComparison) -> None:
-    columns = {column.key: _cells(comparison, column) for column in comparison.columns}
-    rows = tuple(
-        (
-            Value(name, plural(model.n_rows, "row")),
-            *(cells[name] for cells in columns.values()),
-            *_changes(comparison, name),
-        )
-        for name, model in comparison.models.items()
-    )
-    meanings = {
-        **{column.label: column_help(column) for column in comparison.columns},
-        DIFFERENCE: MODELS_BEST_HELP,
-        "… after calibration": "The same difference of the calibrated scores, from their best.",
-    }
-    head, exact = ("Model", *meanings), comparison.frame().reset_index()
-    name = "Metrics of the models"
-    blocks.show(Table("", head, rows, meanings=meanings, name=name, exact=exact))
-
-
-def _cells(comparison: ModelComparison, column: Column) -> dict[str, Value]:
-    """One metric by model, with the chance levels below."""
-    values: dict[str, list[str]] = {name: [] for name in comparison.models}
-    levels: dict[str, list[str]] = {name: [] for name in comparison.models}
-    for method in (BEFORE, comparison.methods[-1]):
-        estimates = _estimates(comparison, method, column)
-        for name, one in estimates.items():
-            values[name].append(metric_text(column.key, one.value, column.digits))
-            if not math.isnan(one.noise_floor):
-                levels[name].append(metric_text(column.key, one.noise_floor, column.digits))
-    # Calibration that keeps the ranking keeps the AUC, which is then printed once. Chance levels
-    # have a line of their own, below that of an interval.
-    return {
-        name: Value(
-            "\u00a0→\u00a0".join(dict.fromkeys(values[name])),
-            f"\nchance level {' → '.join(levels[name])}" if levels[name] else "",
-        )
-        for name in values
-    }
-
-
-def _changes(comparison: ModelComparison, name: str) -> Iterator[Value]:
-    column = comparison.columns[0]
-    for method in (BEFORE, comparison.methods[-1]):
-        change = comparison.models[name].differences.get(method, {}).get(column.key)
-        if change is None:
-            yield Value("")
-            continue
-        losses = _estimates(comparison, method, column)
-        best = losses[comparison.best(method)].value
-        printed = printed_change(best, losses[name].value, column.digits)
-        yield to_best(change, printed)
-
-
-def _pairing(comparison: ModelComparison) -> str:
-    pairing = [comparison.pairing(name, BEFORE) for name in comparison.models]
-    others, paired = len(pairing) - 1, pairing.count("paired")
-    if paired == others:
-        return "All models scored the same rows, so differences are paired by row."
-    if not paired:
-        return (
-            "The models scored different rows, or the same rows in another order, so intervals are "
-            "unpaired. They would be narrower if all models had scored the same rows in one order."
-        )
-    return (
-        f"{paired} of {others} models scored the same rows as the best. Their "
-        "differences are paired by row; the intervals of the others are wider."
-    )
+    widgets.why_shown(model.analysis, ("uncalibrated", method))

@@ -13,7 +13,8 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs
-from calib.data.base import Data
+from calib.analysis.model_comparison import ModelComparison, compared_method
+from calib.data.base import Data, no_progress
 from calib.reports import Checklist, Declared, Grade, Report, checklist, parts_of, with_metrics
 from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
@@ -187,6 +188,8 @@ def report_of(session: Session, model: state.Model) -> Report:
         costs=None if costs == results.costs(Chosen()) else costs,
         error_limit=results.error_limit(session, model) if asked else None,
         template=session.team_reports.template,
+        models=_comparison(session, model.analysis),
+        model=model.name,
     )
     browser = session.team_reports
     return made.edited(
@@ -198,6 +201,16 @@ def report_of(session: Session, model: state.Model) -> Report:
         model_version=browser.model_version,
         checklist=_checklist(session),
     )
+
+
+def _comparison(session: Session, analysis: LiveAnalysis) -> ModelComparison | None:
+    """All models of the data, or None if there is one, or they cannot be compared."""
+    if len(state.models(session)) < 2:
+        return None
+    try:
+        return state.compare(session, compared_method(analysis), no_progress)
+    except ValueError:
+        return None  # The page Calibrators says why.
 
 
 def _report(
