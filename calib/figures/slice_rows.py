@@ -206,7 +206,7 @@ def _tested(row: SliceRow, errors: _Across) -> str:
     lines = ""
     for scores, when in zip(_both(row), ("now", "after"), strict=False):
         look, ks = f"{when}{' error' if scores.wrong else ''}", scores.ks
-        bounds = f"{percent(ks.low)} to {percent(ks.high)}" if math.isfinite(ks.low) else ""
+        bounds = f"{percent(ks.low, 1)} to {percent(ks.high, 1)}" if math.isfinite(ks.low) else ""
         mark = "".join([errors.zero(0, KS_HEIGHT), *errors.mark(ks, KS_Y, look)])
         lines += (
             f'<div class="{look}"><span><b>{percent(ks.value)}</b> {when}<i>{bounds}</i></span>'
