@@ -152,7 +152,7 @@ def test_too_few_days(texts):
 def test_clusters_are_refused_with_what_to_do(texts):
     app = start("Monitor", days(cluster_id=np.arange(3000) // 3))
     texts(headings(app)[1])
-    texts.shown(said(app))
+    texts.shown(answers(app)[0])
     assert app.button(key="monitor_example")
 
 

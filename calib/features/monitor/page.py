@@ -111,7 +111,7 @@ def page() -> None:
     if isinstance(watched, Refusal):
         lead = f"<p class=lead>{escape(watched.reason)}</p>" if watched.reason else ""
         said = f"<div><h2>{escape(watched.heading)}</h2>{lead}</div>"
-        answer.html(f'<section class="answer refused">{said}</section>')
+        answer.html(f'<section class="answer" data-refused>{said}</section>')
         with steps.container():
             other_data(session, has_dates=watched.heading != NO_DATES)
         if rows is not None:
