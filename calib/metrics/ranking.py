@@ -269,8 +269,8 @@ def auc_variance(cells: ScoreCells) -> float:
 
     Examples
     --------
-    >>> round(auc_variance(ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])), 6)
-    0.0625
+    >>> auc_variance(ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8]))
+    0.03125
     """
     positive, negative = cells.positive, cells.weight - cells.positive
     variance = 0.0
@@ -280,7 +280,7 @@ def auc_variance(cells: ScoreCells) -> float:
             return math.nan
         place = (np.cumsum(other) - 0.5 * other) / m
         mean = counted @ place / n
-        variance += float(counted @ np.square(place - mean)) / ((n - 1.0) * n)
+        variance += float(counted @ np.square(place - mean) / ((n - 1.0) * n))
     return variance
 
 

@@ -92,7 +92,7 @@ def test_the_pages_of_a_file_that_changed_recommend_its_plan_only(session):
     assert "ecommend" not in compare.finding(model.analysis, to_best)
     decided, shown = decisions(session, model.analysis), ("uncalibrated", "logistic")
     flagged = expected_counts(model.analysis.held_out, 0.5, methods=shown)
-    look = {"follows": False, "weighted": False}
+    look = {"weighted": False}
     assert advice(decided, flagged, shown) in answer(decided, flagged, shown, **look)
     assert advice(decided, flagged, shown) not in answer(
         decided, flagged, shown, **look, planned=True
