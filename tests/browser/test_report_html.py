@@ -19,6 +19,7 @@ from calib.data.predictions import Predictions
 from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error
 from calib.reports import Report, parts_of
+from calib.reports.contents.checklist import TEMPLATES
 from calib.reports.contents.settings_file import SavedSettings
 from tests.browser.looks import ODD_TYPE, violations
 from tests.reports.kept import KEPT
@@ -237,6 +238,18 @@ def test_an_example_prints_on_six_pages_and_its_record_on_the_first(
         page.emulate_media(media="screen")
         page.set_viewport_size({"width": 1280, "height": 800})
         assert page.locator(".table").evaluate_all(CUT) == []
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_prints_on_eight_pages(browser: Browser, tmp_path: Path, template: str):
+    file = tmp_path / "report.html"
+    words = ["--template", template, "-o", str(file)]
+    assert main(["report", "example:logistic", *words]) == 0
+    with opened(browser, file, viewport={"width": 687, "height": 1000}) as page:
+        page.emulate_media(media="print")
+        wait_until_drawn(page)
+        printed = page.pdf(prefer_css_page_size=True)
+        assert 1 < len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 8
 
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])

@@ -19,6 +19,7 @@ from calib.metrics.ranking import auc_variance
 from calib.reports import Report, checklist, verify_report
 from calib.reports.contents.checklist import BLOCKS, TEMPLATES, Checklist, Item, Template
 from calib.reports.render.checklist import SHOWN, _benefit, _rows_of_auc, sections, state
+from tests.rare import rare
 from tests.reports.kept import KEPT
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "checklists.md"
@@ -77,7 +78,9 @@ def test_every_block_is_drawn_and_every_one_is_in_a_template():
     assert used == set(BLOCKS)
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize(
+    "name", ["credit", *(pytest.param(one, marks=rare) for one in TEMPLATES if one != "credit")]
+)
 def test_every_item_is_answered_refused_or_left_to_the_author(live, name):
     report = calib.report(live, template=name)
     chosen = checklist(name).template
