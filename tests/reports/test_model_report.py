@@ -76,11 +76,11 @@ def test_a_model_of_fewer_than_ten_rows_is_not_in_a_report(analysis):
 
 
 def test_the_shown_model_is_one_of_them(analysis, comparison):
-    with pytest.raises(ValueError, match="model must be one of the models"):
+    with pytest.raises(ValueError, match="older"):
         parts_of(ROWS["old"], analysis, models=comparison, model="older")
     data = json.loads(made(analysis, comparison).json())
     data["parts"]["models"]["shown"] = "older"
-    with pytest.raises(ReportError, match="must hold 'older'"):
+    with pytest.raises(ReportError, match="older"):
         Report.open_json(data)
 
 
