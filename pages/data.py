@@ -1,5 +1,5 @@
 """Data."""
 
-from calib.ui.pages.data import page
+from calib.ui.pages import data
 
-page.page()
+data.page()

@@ -1,5 +1,5 @@
 """Decisions."""
 
-from calib.ui.pages.decisions import page
+from calib.ui.pages import decisions
 
-page.page()
+decisions.page()

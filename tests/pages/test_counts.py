@@ -11,7 +11,7 @@ import pytest
 
 import calib
 from calib.ui.controls import uploaders
-from calib.ui.pages.decisions.by_slice import KEY
+from calib.ui.pages.decisions import KEY
 from calib.ui.session.choices import BIN_AT
 from calib.ui.session.session import Session
 from tests.pages.harness import copied, dropped, go, opened, press, said, session_of, start

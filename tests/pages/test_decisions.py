@@ -9,7 +9,7 @@ import pytest
 
 from calib.analysis.decisions import certify
 from calib.loading.examples import EXAMPLES
-from calib.ui.pages.decisions.page import take_cost
+from calib.ui.pages.decisions import take_cost
 from calib.ui.session import results
 from calib.ui.session.choices import COST_FN, VIEW
 from calib.ui.session.session import Session

@@ -20,7 +20,7 @@ from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.evidence import PLAN
 from calib.reports.verify import verify_report
 from calib.ui.pages.calibrators import page as compare
-from calib.ui.pages.decisions.page import answer
+from calib.ui.pages.decisions import answer
 from calib.ui.pages.overview import with_reason
 from calib.ui.session import choices, state
 from calib.ui.session.results import decisions, with_plan_of

@@ -10,11 +10,9 @@ import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import (
-    Certificate,
     Costs,
     DecisionTable,
     ErrorLimit,
-    certify,
     decide,
     decide_before_and_after,
 )
@@ -571,19 +569,6 @@ def error_limit(session: Session, model: Model) -> ErrorLimit:
     answers = parse_view(session.settings.view)[0] != "class" or model.analysis.data.has_answers
     sides: Sides = session[SIDES] or ("above" if answers else "both")
     return ErrorLimit(session[MAX_ERROR], session[CERTAINTY], sides)
-
-
-def certificate(session: Session, model: Model) -> Certificate:
-    limit, settings = error_limit(session, model), session.settings
-    return session.memo(
-        certify,
-        model.rows,
-        limit.max_error,
-        limit.confidence,
-        sides=limit.sides,
-        view=settings.view,
-        seed=settings.seed,
-    )
 
 
 def range_curve(

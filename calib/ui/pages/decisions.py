@@ -27,7 +27,6 @@ from calib.text import level
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import blocks, frame, notes
-from calib.ui.pages.decisions import by_slice, certified
 from calib.ui.session import choices, results, state
 from calib.ui.session.results import costs
 from calib.ui.session.session import Session
@@ -39,6 +38,27 @@ from calib.words.decisions import (
     headline,
     judged,
 )
+
+KEY = "rates_by_slice"
+
+
+def section(
+    session: Session, model: state.Model, decided: DecisionTable, shown: Sequence[str]
+) -> None:
+    """Draw the rates while the section is open: they are counted anew at every threshold."""
+    if not model.rows.columns:
+        return
+    folded = st.expander("Error rates by slice", key=KEY, on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
+        with widgets.toolbar("rates"):
+            columns = widgets.slice_columns(session, model.rows)
+        cut = results.sliced(session, model, columns)
+        rates = results.error_rates(session, cut, decided, shown)
+        made = decision_blocks.error_rates(model.analysis, decided, rates, cut.slicing.columns)
+        blocks.show_all(made)
+
 
 LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
@@ -93,12 +113,12 @@ def body(
     else:
         static_charts(session, analysis, decided, shown)
 
-    certified.section(session, model)
+    frame.sections(session, model, "Decisions")
     with st.expander("Decisions by method", key="by_method"):
         blocks.show(session.memo(decision_blocks.table, analysis, decided))
     with st.expander("Expected and observed positives", key="positives"):
         positives(session, analysis, shown)
-    by_slice.section(session, model, decided, shown)
+    section(session, model, decided, shown)
     if follows:
         # Few people need them, so they stand below what everybody reads.
         static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
