@@ -251,7 +251,7 @@ class Decisions {
             if (panel.label(label, seen, taken)) this.emphasize(panel.labels.lastChild, color);
         });
         // "Flag all" stands below its line, or on the other side if positives are rare.
-        const half = (LETTER * "Flag all".length) / 2, low = all.filter(([, y]) => y > panel.y(0.3 * this.data.base_rate));
+        const half = (LETTER * "Flag all".length) / 2, low = all.filter(([, y]) => y > panel.y(0.7 * this.data.base_rate));
         panel.label("Flag all", [-1, 1].flatMap(side => low.map(([x, y]) => [x + side * (half + 8), y + 4])).filter(([x]) => x > LEFT + half), taken);
         panel.label("Flag none", pointsAlong(zero).map(([x, y]) => [x + 30, y + 12]), taken);
     }

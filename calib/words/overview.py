@@ -289,7 +289,7 @@ def compared(analysis: Analysis, plan: PlanChoice | None = None) -> tuple[str, s
     """How many calibrators are compared, and the range of their log losses."""
     if plan is not None and plan.calibrator is not None:
         plans = [loss for kind, loss in plan.losses.items() if kind]
-        what, first = text.plural(len(plans), "plan"), plan.losses[""]
+        what, first = f"{text.plural(len(plans), 'way')} to recalibrate", plan.losses[""]
         least, most = min(plan.loss.value, *plans), max(plans)
     else:
         losses = {

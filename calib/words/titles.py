@@ -43,7 +43,8 @@ def summary(analysis: Analysis, plan: PlanChoice | None = None) -> str:
     error = f"Orange is the error{when or ' now'}"
     if after is None:
         return error
-    return f"{error}; {'one is still' if after.rejected else 'none is'} found after {name}"
+    left = "one is still" if after.rejected else "over all rows none is"
+    return f"{error}; {left} found after {name}"
 
 
 def of_method(analysis: Analysis, method: str, title: str) -> str:

@@ -242,7 +242,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
     rows = by_key(page, "slice_rows").get_by_role("row")
     south, tiny = rows.filter(has_text="site south"), rows.filter(has_text="site <b>tiny</b>")
-    expect(south.locator(".tests .now.error")).to_contain_text("error found")
+    expect(south.locator(".tests div.now.error")).to_contain_text("error found")
     expect(south.locator(".differences circle.now.error")).to_be_visible()
     expect(tiny).to_contain_text("too few rows to test")
     expect(tiny.locator(".strip rect")).not_to_have_count(0)

@@ -40,7 +40,8 @@ def example(horizon: int = 30, slices: str = "plan") -> Monitored:
 
 def state(app) -> str:
     """The state beside the answer."""
-    return answers(app)[0].split()[0].replace("Too", "Too early")
+    pill = next(word for word in answers(app)[0].split() if word in ("Alarm", "Calm", "Too"))
+    return pill.replace("Too", "Too early")
 
 
 def days(n_days: int = 60, per_day: int = 50, **columns: object) -> pd.DataFrame:

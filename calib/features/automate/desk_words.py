@@ -73,7 +73,7 @@ def lead(made: Desk, error: float) -> str:
         confidence = level(made.confidence)
         parts.append(
             f"Of these answers at most {rate(error)} are wrong, with {confidence} confidence for "
-            "each question alone. A person decides the others."
+            "each question alone; in a single segment more may be. A person decides the others."
         )
     if wrong:
         names = joined([one.question for one in wrong[:5]], len(wrong))
@@ -198,7 +198,7 @@ def together(joint: Joint, error: float) -> Paragraph:
     right = f"{all_of.capitalize()} answers are right in {share} of the labelled records."
     if threshold is None:
         said = f"No record may be decided alone at {rate(error)} error. {right}"
-        return Paragraph(f"{said} {gate.certificate.sentence}", about=TOGETHER)
+        return Paragraph(said, about=TOGETHER)
     said = f"{percent(gate.share, 0)} of the records may be decided alone at {rate(error)} error"
     least = f"those in which {all_of} answers have a probability of at least {threshold:.4g}"
     return Paragraph(f"{said}: {least}. {right}", about=TOGETHER)

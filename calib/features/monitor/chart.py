@@ -29,6 +29,7 @@ from calib.text import (
     points,
     quoted,
     shortened,
+    significant,
 )
 
 # These are pixels.
@@ -92,7 +93,7 @@ def monitor_chart(
     layers += [*_rates(result, periods, days), *strip]
     return draw(
         "monitor",
-        _panels(days, rates, of),
+        _panels(days, rates, of, result.threshold),
         layers,
         _alt(result, of),
         title=_title(periods),
@@ -215,7 +216,7 @@ def _rate_axis(rates: Sequence[float]) -> PanelAxis:
     return PanelAxis(range=list(rates), nticks=5, tickformat="~g")
 
 
-def _panels(days: _Days, rates: Sequence[float], of: str) -> Panels:
+def _panels(days: _Days, rates: Sequence[float], of: str, threshold: float) -> Panels:
     strip = PanelAxis(
         range=[0.0, float(STRIP_HEIGHT)],
         tickvals=[(low + high) / 2.0 for _, low, high, _ in ZONES],
@@ -223,7 +224,8 @@ def _panels(days: _Days, rates: Sequence[float], of: str) -> Panels:
         fixedrange=True,
     )
     axes = [(_rate_axis(rates), RATE_HEIGHT), (strip, STRIP_HEIGHT)]
-    titles = ["Observed and predicted, in %", "Evidence against calibration"]
+    evidence = f"Evidence against calibration (alarm from {significant(threshold)})"
+    titles = ["Observed and predicted, in %", evidence]
     if of:
         titles = [f"{title}: {escaped(shortened(of))}" for title in titles]
     panels = stacked(days.axis, axes, WIDTH, GAP)

@@ -55,6 +55,7 @@ CHOOSE_DATES = "Columns and test rows in the menu of the data, then Time."
 NO_DATES = "A monitor needs the day of each prediction, and these data have no dates."
 TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
 STATE_WORDS = {"alarm": "Alarm", "calm": "Calm", "too early": "Too early"}
+LOOKS = {"alarm": " red", "calm": " green"}
 READING = """
 - **Evidence against calibration** multiplies what each day says against the scores. A calibrated
   model reaches 20 with a probability of 1 in 20 at most, however long and often you look. Up to 1
@@ -318,9 +319,9 @@ def section(result: Monitored, label: str) -> str:
     """The finding, as HTML."""
     lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
     return (
-        f'<section class="answer"><div><p><span class="pill">{STATE_WORDS[result.state]}</span> '
-        f'<span class="pill">{escape(label)}</span></p>'
-        f"<h2>{escape(result.headline)}</h2>{lead}</div></section>"
+        f'<section class="answer"><div><div class="said"><h2>{escape(result.headline)}</h2><p>'
+        f'<span class="pill{LOOKS.get(result.state, "")}">{STATE_WORDS[result.state]}</span>'
+        f'<span class="pill">{escape(label)}</span></p></div>{lead}</div></section>'
     )
 
 

@@ -17,7 +17,7 @@ from calib.ui.session.session import Session
 def section(session: Session, model: state.Model) -> None:
     """Certify the uncalibrated scores, and draw what follows."""
     limit, settings = error_limit(session, model), session.settings
-    st.markdown("### Which rows can be decided automatically?")
+    st.markdown("### Which rows can be decided automatically, by their uncalibrated scores?")
     with st.container(
         horizontal=True,
         vertical_alignment="bottom",

@@ -68,6 +68,8 @@ def body(session: Session, analysis: LiveAnalysis) -> None:
         axis = session[choices.AXIS] or "linear"
         control(session, choices.AXIS, value=axis, label_visibility="collapsed")
         knots = control(session, choices.KNOTS)
+        if epsilon_methods(analysis):
+            control(session, choices.EPSILON, width=300)
     tested = analysis.data.protocol == "test rows"
     rows: Rows = "test" if tested else "fitted"
     methods, by_rule = tuple(analysis.methods), automatic_calibrators(session, analysis)
@@ -120,16 +122,13 @@ def _code(analysis: LiveAnalysis, key: str) -> str:
 
 
 def epsilon(session: Session, analysis: LiveAnalysis) -> None:
-    """The epsilon of splines with its value; its effect is computed when it is opened."""
+    """The value of epsilon; its effect is computed when it is opened."""
     options = epsilon_methods(analysis)
     if not options:
         return
     st.markdown("### Epsilon of splines")
     logit, chosen = analysis.compact_logit, session.settings.epsilon
-    slider, value = st.columns([3, 4], gap="large", vertical_alignment="bottom")
-    with slider:
-        control(session, choices.EPSILON)
-    with value, st.container(horizontal=True, vertical_alignment="center", key="epsilon_value"):
+    with st.container(horizontal=True, vertical_alignment="center", key="epsilon_value"):
         st.markdown(f"**ε = {significant(logit.epsilon, 2)}**{'' if chosen else AUTOMATIC}")
         if chosen is None:
             # The value stays the same, so that a person can first compare and then move it.

@@ -128,7 +128,7 @@ def _template(session: Session) -> None:
     """The choice of a checklist, and the fields that only its author can fill in."""
     browser = session.team_reports
     look = {"options": list(PRINTED_AS), "format_func": PRINTED_AS.__getitem__, "width": 400}
-    field(browser, "template", "Print as", st.selectbox, help=PRINTED_AS_HELP, **look)
+    field(browser, "template", "Template", st.selectbox, help=PRINTED_AS_HELP, **look)
     if (chosen := checklist(browser.template)) is None:
         return
     fields = chosen.template.written

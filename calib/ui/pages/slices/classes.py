@@ -187,10 +187,10 @@ def worst_class(table: Classwise) -> str:
         return ""
     worst = int(off.argmax())
     return (
-        f"Worst: **{plain(table.class_name[worst])}**, mean prediction "
-        f"{percent(float(table.mean_score[worst]))}, observed "
-        f"{percent(float(table.base_rate[worst]))} (KS {percent(table.ks_error[worst])}, "
-        f"{p_value(float(table.p_adjusted[worst]))} after Holm's correction)."
+        f"Worst: **{plain(table.class_name[worst])}**, KS calibration error "
+        f"{percent(table.ks_error[worst])} ({p_value(float(table.p_adjusted[worst]))} after Holm's "
+        f"correction); mean prediction {percent(float(table.mean_score[worst]))}, observed "
+        f"{percent(float(table.base_rate[worst]))}."
     )
 
 

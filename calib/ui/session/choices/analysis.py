@@ -126,7 +126,7 @@ EPSILON = Choice[float | None](
         options=(AUTOMATIC, *EXPONENTS),
         name=lambda stop: stop if stop == AUTOMATIC else significant(10.0**stop, 2),
     ),
-    label="ε (log scale)",
+    label="Epsilon of splines (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
