@@ -12,7 +12,7 @@ from pandas import DataFrame, Index
 from scipy.special import betainc, betaincinv
 
 from calib.data.checks import check_outcomes, check_same_length, check_scores
-from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.intervals import upper_end
 
 Light = Literal["green", "yellow", "red"]
@@ -67,10 +67,10 @@ class GradeNote:
     Attributes
     ----------
     kind : str
-        "no-rows": the grade is left out. "pd-varies": the least and largest PD of its rows.
-        "order": the PD of the second grade is not above that of the first. "no-defaults": the
-        portfolio has none. "no-evidence": a grade without default whose p-value is below 0.05 only
-        because the prior's mean is 1/2.
+        "no-rows": the grade is left out. "pd-varies": the least and largest PD of its rows, or all
+        such grades without numbers if the rows are not there. "order": the PD of the second grade
+        is not above that of the first. "no-defaults": the portfolio has none. "no-evidence": a
+        grade without default whose p-value is below 0.05 only because the prior's mean is 1/2.
     grades : tuple of str
     numbers : tuple of float
     """
@@ -175,22 +175,17 @@ def grades(
     present, code = np.unique(labels, return_inverse=True)
     total = np.bincount(code, score)
     n = np.bincount(code)
-    at = _order(present, total / n, order)
+    at = _order(tuple(present.tolist()), total / n, order)
     names = tuple(present[at].tolist())
     d = np.bincount(code, defaulted)[at].astype(np.int64)
     mean = np.append((total / n)[at], score.mean())
     rows, count = np.append(n[at], len(score)), np.append(d, d.sum())
     spans = [(float(part.min()), float(part.max())) for part in (score[code == i] for i in at)]
-    notes = [GradeNote("no-rows", (name,)) for name in order or () if name not in names]
+    notes = _notes_on_order(names, mean, order)
     notes += [
         GradeNote("pd-varies", (name,), span)
         for name, span in zip(names, spans, strict=True)
         if span[1] > span[0]
-    ]
-    notes += [
-        GradeNote("order", names[i : i + 2], (float(mean[i]), float(mean[i + 1])))
-        for i in range(len(names) - 1)
-        if not mean[i] < mean[i + 1]
     ]
     amount = None if exposure is None else _summed(exposure, code, at)
     return _tested(names, mean, rows, count, notes, amount, confidence_level)
@@ -202,19 +197,38 @@ def grades_of_counts(
     rows: IntArray,
     defaults: IntArray,
     *,
+    varies: BoolArray | None = None,
+    order: tuple[str, ...] | None = None,
     confidence_level: float = 0.95,
 ) -> Grades:
     """The same table from the mean PD, rows and defaults of each grade, without the rows.
+
+    `varies` says whether rows of the grade differ in their PD. `order` is that of `grades`.
 
     >>> found = grades_of_counts(("A",), np.array([0.01]), np.array([1000]), np.array([15]))
     >>> found.names, found.jeffreys.round(6).tolist()
     (('A', 'Portfolio'), [0.063228, 0.063228])
     """
-    at = np.argsort(pd, kind="stable")
+    at = _order(names, pd, order)
     mean = np.append(pd[at], pd @ rows / rows.sum())
     total = (np.append(rows[at], rows.sum()), np.append(defaults[at], defaults.sum()))
-    order = tuple(names[i] for i in at)
-    return _tested(order, mean, *total, [], None, confidence_level)
+    present = tuple(names[i] for i in at)
+    notes = _notes_on_order(present, mean, order)
+    if varies is not None and varies.any():
+        notes.append(GradeNote("pd-varies", tuple(names[i] for i in at if varies[i])))
+    return _tested(present, mean, *total, notes, None, confidence_level)
+
+
+def _notes_on_order(
+    names: tuple[str, ...], mean: FloatArray, order: tuple[str, ...] | None
+) -> list[GradeNote]:
+    """The grades of the order that have no rows, and the neighbours whose PD does not rise."""
+    notes = [GradeNote("no-rows", (name,)) for name in order or () if name not in names]
+    return notes + [
+        GradeNote("order", names[i : i + 2], (float(mean[i]), float(mean[i + 1])))
+        for i in range(len(names) - 1)
+        if not mean[i] < mean[i + 1]
+    ]
 
 
 def _tested(
@@ -248,11 +262,11 @@ def _tested(
     )
 
 
-def _order(present: Any, mean: FloatArray, order: tuple[str, ...] | None) -> IntArray:
+def _order(present: tuple[str, ...], mean: FloatArray, order: tuple[str, ...] | None) -> IntArray:
     """Positions of the grades that have rows, from the best to the worst."""
     if order is None:
         return np.argsort(mean, kind="stable").astype(np.int64)
-    place = {name: i for i, name in enumerate(present.tolist())}
+    place = {name: i for i, name in enumerate(present)}
     if missing := [name for name in place if name not in order]:
         raise ValueError(f"order must name every grade, got none for {missing[0]!r}. Add it.")
     return np.array([place[name] for name in order if name in place], dtype=np.int64)

@@ -18,6 +18,7 @@ from calib.numerics.intervals import Estimate
 from calib.text import (
     day_words,
     interval,
+    joined,
     level,
     number,
     p_value,
@@ -176,6 +177,8 @@ def grade_note(note: GradeNote) -> str:
         case "no-rows":
             return f"Grade {first} has no rows and is left out."
         case "pd-varies":
+            if not shares:
+                return f"The PD varies within {joined(note.grades)}. The table has its mean."
             return (
                 f"The PD of grade {first} is not constant: it is from {shares[0]} to {shares[1]}. "
                 "The table has its mean."

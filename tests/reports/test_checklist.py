@@ -11,14 +11,21 @@ import pytest
 
 import calib
 from calib.analysis.centres import centres_of_slices
-from calib.blocks.kinds import Facts, Table, in_markdown, parts
+from calib.blocks.kinds import Bullets, Facts, Note, Table, in_markdown, parts
 from calib.cli.main import main
 from calib.data.cells import ScoreCells
 from calib.loading import load
 from calib.metrics.ranking import auc_variance
 from calib.reports import Report, checklist, verify_report
 from calib.reports.contents.checklist import BLOCKS, TEMPLATES, Checklist, Item, Template
-from calib.reports.render.checklist import SHOWN, _benefit, _rows_of_auc, sections, state
+from calib.reports.render.checklist import (
+    SHOWN,
+    _benefit,
+    _concentration,
+    _rows_of_auc,
+    sections,
+    state,
+)
 from tests.rare import rare
 from tests.reports.kept import KEPT
 
@@ -70,6 +77,17 @@ def tables(report: Report) -> dict[tuple[str, ...], list[list[str]]]:
 def facts(report: Report) -> dict[str, str]:
     blocks = (b for s in sections(report) for b in s.blocks)
     return dict(pair for b in blocks if isinstance(b, Facts) for pair in b.items)
+
+
+def said(blocks) -> str:
+    """The sentences of an item, without its tables."""
+    lines = [
+        line
+        for b in blocks
+        if isinstance(b, Bullets | Note)
+        for line in (b.items if isinstance(b, Bullets) else (b.text,))
+    ]
+    return "\n".join(lines)
 
 
 def test_every_block_is_drawn_and_every_one_is_in_a_template():
@@ -167,6 +185,54 @@ def test_grades_of_a_portfolio(portfolio):
     assert [float(row[5]) for row in rows] == pytest.approx(jeffreys, abs=5e-4)
     assert [row[7] for row in rows] == [*["green"] * 5, "yellow", "green"]
     assert facts(report)["S and p (small: worse now)"].startswith("3.124")
+
+
+def test_notes_of_grades(live, portfolio, texts):
+    chosen = {"grades": "site", "order": "0, 1, 2, none, 3, 4"}
+    broken = calib.report(live, template="credit", answers=chosen)
+    rows = next(r for h, r in tables(broken).items() if h[0] == "Grade")
+    assert [row[0] for row in rows] == [*"01234", "Portfolio"]
+    texts(said(SHOWN["grades"](broken)))  # Each site has several PD, and all have the same mean.
+    short = calib.report(portfolio, template="credit", answers={"order": "A, B"})
+    texts(said(SHOWN["grades"](short)))  # The table stands if the order misses a grade.
+
+
+@pytest.mark.parametrize(
+    ("share", "variation", "herfindahl"),
+    [
+        ([0.1, 0.4, 0.5], 0.509902, 0.210367),
+        ([0.2, 0.35, 0.45], 0.308221, 0.082608),
+        ([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05], 0.604152, 0.159902),
+    ],
+)
+def test_concentration_of_the_grades(share, variation, herfindahl):
+    found = _concentration(np.array(share))
+    assert found == pytest.approx((variation, herfindahl), abs=1e-6)
+    # The second formula of the checklist: by the squared coefficient of variation.
+    k = len(share)
+    assert found[1] == pytest.approx(1 + math.log((found[0] ** 2 + 1) / k) / math.log(k))
+
+
+def test_the_printed_concentration_is_that_of_the_rows(portfolio):
+    printed = facts(calib.report(portfolio, template="credit"))
+    share = np.array(ROWS) / sum(ROWS)
+    variation = share.std() / share.mean()
+    assert printed["Coefficient of variation, by rows"] == f"{variation:.3f}"
+    herfindahl = 1 + math.log((share**2).sum()) / math.log(6)
+    assert printed["Herfindahl index"] == f"{herfindahl:.3f}"
+
+
+@pytest.mark.parametrize("column", ["weight", "group"])
+def test_an_initial_auc_is_not_tested_with_weights_or_clusters(column, texts):
+    made = frame().assign(weight=np.tile([1.0, 2.0], 100), group=np.arange(200) // 4)
+    data = load(made, outcome="outcome", score="score", slices=["site"], **{column: column})
+    analysis = calib.analyze(data, {"methods": ()})
+    report = calib.report(analysis, template="credit", answers={"initial_auc": "0.9"})
+    printed = facts(report)
+    assert "AUC now" in printed
+    assert "S and p (small: worse now)" not in printed
+    if column == "weight":
+        texts(said(SHOWN["initial-auc"](report)))
 
 
 def test_variance_of_the_auc():

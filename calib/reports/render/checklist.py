@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from calib.analysis.centres import centres_of_slices
-from calib.analysis.grades import grades_of_counts
+from calib.analysis.grades import Grades, grades_of_counts
 from calib.analysis.summary import LIMITS
 from calib.blocks import methods
 from calib.blocks import slices as slice_blocks
@@ -64,6 +64,11 @@ GRADE_NAMES = ("grade", "rating")
 # These come first in the table of measures, in the order of the checklists.
 FIRST = ("observed_expected_ratio", "intercept_at_slope_1", "slope")
 WITHOUT_PARTS = "The report was made without slices, periods and decisions."
+BY_PD = "The grades are in the order of their PD"
+WITHOUT_EXPOSURE = (
+    "Not answered: exposure at the start. A report counts rows. Exposure is never a weight: "
+    "calib.grades prints its sum per grade, and all other numbers stay the same."
+)
 DEFAULT_THRESHOLDS = (0.1, 0.2, 0.5)
 N_RANGES = 10
 MAX_SUBGROUPS = (
@@ -351,15 +356,29 @@ def grades(report: Contents) -> Shown:
     part = _part(report, "grades", GRADE_NAMES, "grades")
     if isinstance(part, str):
         return part
-    gaps = part.gaps["uncalibrated"]
-    graded = grades_of_counts(
-        gaps.names,
-        gaps.mean_score,
-        gaps.rows,
-        gaps.positives,
-        confidence_level=report.analysis.settings.confidence_level,
-    )
-    return (*slice_blocks.grades(graded, part.columns[0], _level(report)), *_merged(part))
+    gaps, lines = part.gaps["uncalibrated"], part.tests["uncalibrated"]
+    order = tuple(name.strip() for name in _answer(report, "order").split(",") if name.strip())
+
+    def graded(order: tuple[str, ...] | None) -> Grades:
+        return grades_of_counts(
+            gaps.names,
+            gaps.mean_score,
+            gaps.rows,
+            gaps.positives,
+            # A report does not have the PD of rows. A slope can be estimated only if they differ.
+            varies=np.isfinite(lines.slope),
+            order=order,
+            confidence_level=report.analysis.settings.confidence_level,
+        )
+
+    said = f"{BY_PD}, because no order was written." if not order else ""
+    try:
+        table = graded(order or None)
+    except ValueError as error:
+        table, said = graded(None), f"{BY_PD}, and not in the written one: {error}"
+    blocks = slice_blocks.grades(table, part.columns[0], _level(report))
+    notes = [Note(said)] if said else []
+    return (*blocks, *notes, Note(WITHOUT_EXPOSURE), *_merged(part))
 
 
 def _merged(part: SlicePart) -> tuple[Block, ...]:
@@ -376,17 +395,22 @@ def concentration(report: Contents) -> Shown:
     if isinstance(part, str):
         return part
     share = part.gaps["uncalibrated"].rows / part.gaps["uncalibrated"].rows.sum()
-    k = len(share)
-    if k < 2:
+    if len(share) < 2:
         return "Needs at least two grades."
-    cv = math.sqrt(k * float(np.square(share - 1.0 / k).sum()))
-    index = 1.0 + math.log(float(np.square(share).sum())) / math.log(k)
+    cv, index = _concentration(share)
     said = (
         ("Coefficient of variation, by rows", number(cv, 3)),
         ("Herfindahl index", number(index, 3)),
     )
     later = "The test against the initial validation needs the shares of the grades at that time."
     return (Facts(said), Note(f"Not answered: {later}"))
+
+
+def _concentration(share: FloatArray) -> tuple[float, float]:
+    """Coefficient of variation and Herfindahl index of the shares of two grades or more."""
+    k = len(share)
+    cv = math.sqrt(k * float(np.square(share - 1.0 / k).sum()))
+    return cv, 1.0 + math.log(float(np.square(share).sum())) / math.log(k)
 
 
 def initial_auc(report: Contents) -> Shown:
@@ -402,6 +426,9 @@ def initial_auc(report: Contents) -> Shown:
         before = math.nan
     if not 0.0 <= before <= 1.0:
         return f"The AUC at initial validation must be a number from 0 to 1, got {quoted(written)}."
+    if report.analysis.data.weighted or report.evidence.uncounted == "clusters":
+        why = "the test against the initial validation needs rows without weights and clusters."
+        return (Facts((now,)), Note(f"Not answered: {why}"))
     error = math.sqrt(auc_variance(report.evidence.scores("uncalibrated")))
     if not error > 0.0:
         return "The AUC now has no standard error."
