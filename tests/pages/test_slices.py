@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 import calib
-from calib.blocks.slices import MAX_DRAWN
+from calib.blocks.slices import CENTRES_READING, MAX_DRAWN, TOO_FEW_CENTRES
 from calib.features.segments import page as segments_page
 from calib.figures.slice_rows import NOT_TESTED
 from calib.ui.layout import tables as page_tables
@@ -92,6 +92,23 @@ def test_all_rows_have_the_numbers_of_the_analysis(texts):
     app = opened(opened(app, "folded_overlay_first"), "folded_apart_first")
     assert set(app.multiselect(key="picked").options) == set(names)
     assert set(app.selectbox(key="apart").options) == set(names)
+
+
+def test_the_next_centre_is_predicted_from_five_slices_on():
+    app = opened(start("Slices", m="platt"), "folded_next_centre_first")
+    found = calib.next_centre(calib.examples.EXAMPLES["naive_bayes"].load(), "ink")
+    shown = table(app, "centres").set_index("Centre")
+    new = next(name for name in shown.index if name.startswith("New centre"))
+    low, high = found.ratios.new_group.low, found.ratios.new_group.high
+    assert shown.loc[new, "O:E ratio"] == f"{low:.2f} to {high:.2f}"
+    assert len(shown) == len(found.names) + 3
+    assert CENTRES_READING.text in said(app)
+    # Three slices have their numbers and their spread.
+    app = opened(start("Slices", sited(), m="platt"), "folded_next_centre_first")
+    shown = table(app, "centres").set_index("Centre")
+    assert len(shown) == 3 + 2
+    assert not any(name.startswith("New centre") for name in shown.index)
+    assert TOO_FEW_CENTRES in said(app)
 
 
 @pytest.mark.parametrize("example", ["churn", "naive_bayes"])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.centres import Centres, centres
 from calib.analysis.decisions import (
     Costs,
     DecisionTable,
@@ -118,6 +119,13 @@ def slice_tests_of(
     session: Session, cut: SlicedRows, methods: Sequence[str]
 ) -> dict[str, SliceTests]:
     return _by_method(session.memo.heavy, slice_tests, session, cut.held_out, cut.scored, methods)
+
+
+def centres_of(session: Session, cut: SlicedRows) -> Centres:
+    """Each slice as a centre, with the uncalibrated scores."""
+    (view,) = row_views(session, cut.held_out, ["uncalibrated"]).values()
+    at = session.settings.confidence_level
+    return session.memo.heavy(centres, view, cut.scored, confidence_level=at)
 
 
 def _by_method(

@@ -150,6 +150,7 @@ def body(
         with numbers:
             labels = {key: short_label(scores, key) for key in scores.labels}
             blocks.show(slice_blocks.tables(labels, scores.gaps, scores.tests, scores.of_all))
+    next_centre(session, cut)
     if time:
         show_periods(session, model, time, methods)
     else:
@@ -170,6 +171,20 @@ def folded(label: str, key: str, *, opens: bool = False) -> DeltaGenerator | Non
     name = f"folded_{key}_{'chosen' if opens else 'first'}"
     place = st.expander(label, key=name, expanded=opens, on_change="rerun")
     return place if place.open else None
+
+
+def next_centre(session: Session, cut: SlicedRows) -> None:
+    """Each slice as a centre, how much they differ, and what a new one can expect."""
+    if len(cut.scored) < 2:
+        return
+    place = folded("The next centre", "next_centre")
+    if place is None:
+        return
+    with place:
+        table = results.centres_of(session, cut)
+        by, at = " and ".join(cut.slicing.columns), level(session.settings.confidence_level)
+        for block in slice_blocks.centres(table, by, at):
+            blocks.show(block)
 
 
 def draw_rows(
