@@ -30,7 +30,7 @@ from calib.figures.functions import (
 )
 from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.periods import period_chart
-from calib.figures.reliability import overlay_chart, reliability_chart
+from calib.figures.reliability import overlay_chart, reliability_chart, scores_by_outcome_chart
 from calib.figures.slices import slice_chart
 from calib.figures.summary import before_after_chart, summary_chart
 
@@ -53,6 +53,7 @@ __all__ = [
     "overlay",
     "periods",
     "reliability",
+    "scores_by_outcome",
     "sensitivity",
     "slices",
     "summary",
@@ -113,6 +114,7 @@ net_benefit = _figure(net_benefit_chart)
 overlay = _figure(overlay_chart)
 periods = _figure(period_chart)
 reliability = _figure(reliability_chart)
+scores_by_outcome = _figure(scores_by_outcome_chart)
 sensitivity = _figure(sensitivity_chart)
 slices = _figure(slice_chart)
 summary = _figure(summary_chart)

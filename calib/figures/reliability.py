@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from calib.analysis import Analysis
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for, square, stacked
+from calib.data.cells import ScoreCells
+from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, one, scale_for, square, stacked
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     FULL_DOT_AREA,
@@ -29,7 +31,7 @@ from calib.figures.layers import (
 from calib.figures.layers import band as band_layer
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import FloatArray
-from calib.text import count, escaped, level, points, shortened, span
+from calib.text import count, escaped, joined, level, percent, points, shortened, span
 from calib.words import titles
 from calib.words.measures import (
     axis_titles,
@@ -40,7 +42,8 @@ from calib.words.measures import (
     without_band,
 )
 
-SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
+SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE, OUTCOME_HEIGHT = 380, 14, 76, 330, 300
+N_RANGES = 20  # Scores by outcome are counted in ranges of 5 points.
 # The curves of an overlay are not methods, but more colours could not be distinguished.
 STYLES = (
     MethodStyle("#56B4E9", "solid", "circle"),
@@ -190,6 +193,62 @@ def histogram_layer(
         fillcolor=faded(of.style.color, 0.35) if filled else None,
         hovertext=["", *texts, ""],
         hover="%{hovertext}<extra></extra>",
+    )
+
+
+@chart
+def scores_by_outcome_chart(
+    cells: ScoreCells, outcomes: Sequence[str] = ("positives", "negatives"), *, details: str = ""
+) -> Chart:
+    """Distribution of the scores of positive rows, and of that of negative ones.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+        Scores with the weights of their rows. Both outcomes must occur.
+    outcomes : sequence of str
+        Names of the positive and of the negative rows, in the plural.
+    details : str
+        What stands below the title.
+
+    Raises
+    ------
+    ValueError
+        If all rows have the same outcome.
+
+    References
+    ----------
+    Van Calster et al. 2024, arXiv:2412.10288: risks by outcome are essential.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.data.cells import ScoreCells
+    >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> calib.plot.scores_by_outcome(cells).layout.yaxis.title.text
+    'Rows of the outcome, %'
+    """
+    weights = (cells.positive, cells.weight - cells.positive)
+    if cells.one_class:
+        raise ValueError("cells must have rows of both outcomes, got one of them.")
+    styles = (MethodStyle(OUTCOME, "solid", "circle"), MethodStyle(GREY, "solid", "circle"))
+    place = np.minimum((cells.score * N_RANGES).astype(int), N_RANGES - 1)
+    layers, said, highest = list[Layer](), list[str](), 0.0
+    for name, style, weight in zip(outcomes, styles, weights, strict=True):
+        of = Subject(name, escaped(shortened(name.capitalize())), style)
+        shares = 100.0 * np.bincount(place, weight, minlength=N_RANGES) / weight.sum()
+        steps = histogram_layer(of, shares, LINEAR, f"% of {name}", True)
+        layers += [replace(steps, panel=0), legend_entry(of, marker=False)]
+        said.append(f"{percent(float(weight @ cells.score / weight.sum()))} in {name}")
+        highest = max(highest, float(shares.max()))
+    upward = count_axis("Rows of the outcome, %", highest, nticks=5)
+    return draw(
+        "scores by outcome",
+        one(LINEAR.axis("Predicted probability"), upward, SIDE, OUTCOME_HEIGHT),
+        layers,
+        f"Distribution of the scores by outcome, over {N_RANGES} equal ranges.",
+        title=f"Mean score {joined(said)}",
+        details=details,
     )
 
 

@@ -34,7 +34,7 @@ from calib.figures.functions import (
 )
 from calib.figures.losses import checkpoint_chart, clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.periods import period_chart
-from calib.figures.reliability import overlay_chart, reliability_chart
+from calib.figures.reliability import overlay_chart, reliability_chart, scores_by_outcome_chart
 from calib.figures.slices import slice_chart
 from calib.figures.summary import before_after_chart, before_after_panel, class_panel
 from calib.numerics.intervals import Estimate
@@ -217,6 +217,9 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     "epsilon_chart": (lambda a: epsilon_chart(with_spline(a), [over_epsilon()]),),
     "checkpoint_chart": (lambda a: checkpoint_chart(checkpoints(a)),),
     "slice_chart": (lambda a: slice_chart(gaps(a), judged_slices(a)),),
+    "scores_by_outcome_chart": (
+        lambda a: scores_by_outcome_chart(a.held_out.cells["uncalibrated"]),
+    ),
     "overlay_chart": (lambda a: overlay_chart(curves(a)),),
     "period_chart": (lambda a: period_chart(periods(a)),),
     "monitor_chart": (

@@ -6,8 +6,9 @@ import pytest
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
+from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
-from calib.figures.reliability import reliability_chart
+from calib.figures.reliability import reliability_chart, scores_by_outcome_chart
 from calib.figures.theme import style_of
 from calib.text import percent
 
@@ -233,3 +234,18 @@ def test_few_rows_are_counted_without_a_prefix(analysis):
     many = np.full(3_000, 0.3)
     large = analyze(Predictions.from_arrays(np.arange(3_000) < 900, many), Settings(methods=()))
     assert reliability_chart(large).figure.layout.yaxis2.tickformat == "~s"
+
+
+def test_scores_by_outcome_are_shares_of_each_outcome(texts):
+    rng = np.random.default_rng(1)
+    score = rng.random(500)
+    outcome = rng.random(500) < score
+    weight = rng.integers(1, 4, 500).astype(float)
+    chart = scores_by_outcome_chart(ScoreCells.from_arrays(outcome, score, weight))
+    heights = [layer.y for layer in chart.layers if layer.key == "histogram"]
+    for height, chosen in zip(heights, (outcome, ~outcome), strict=True):
+        counted, _ = np.histogram(score[chosen], 20, (0, 1), weights=weight[chosen])
+        np.testing.assert_allclose(height[1:-1], 100 * counted / counted.sum())
+    texts(chart.heading.title)
+    with texts.raises(ValueError):
+        scores_by_outcome_chart(ScoreCells.from_arrays([1, 1], [0.2, 0.4]))

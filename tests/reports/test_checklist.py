@@ -146,6 +146,17 @@ def test_stated_thresholds_are_those_of_the_table(live, clinical, texts):
     texts(SHOWN["net-benefit"](wrong))
 
 
+def test_the_scores_by_outcome_are_a_chart(clinical):
+    (drawing,) = SHOWN["risks"](clinical)
+    cells = clinical.evidence.scores("uncalibrated")
+    heights = [layer.y[1:-1] for layer in drawing.chart.layers if layer.key == "histogram"]
+    # Groups of ten rows end where the scores of the example do, so the counts are exact.
+    for height, chosen in zip(heights, (OUTCOME, ~OUTCOME), strict=True):
+        counted, _ = np.histogram(SCORE[chosen], np.arange(21) / 20)
+        assert height == pytest.approx(100 * counted / chosen.sum())
+    assert not cells.one_class
+
+
 def test_rows_needed_for_an_auc():
     cases = [(0.7, 0.1, 0.0255, 1154), (0.8, 0.5, 0.0255, 303), (0.75, 0.2, 0.0255, 568)]
     for area, rate, error, n in cases:

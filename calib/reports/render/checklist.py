@@ -32,7 +32,7 @@ from calib.blocks.kinds import (
     row,
 )
 from calib.figures.decisions import net_benefit_chart
-from calib.figures.reliability import reliability_chart
+from calib.figures.reliability import reliability_chart, scores_by_outcome_chart
 from calib.metrics.ranking import auc_variance
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import Estimate, normal_quantile
@@ -51,7 +51,6 @@ from calib.text import (
     percent,
     plural,
     quoted,
-    span,
     with_interval,
 )
 from calib.words.measures import undrawn
@@ -70,7 +69,6 @@ WITHOUT_EXPOSURE = (
     "calib.grades prints its sum per grade, and all other numbers stay the same."
 )
 DEFAULT_THRESHOLDS = (0.1, 0.2, 0.5)
-N_RANGES = 10
 MAX_SUBGROUPS = (
     24  # A longer table would fill a page; the report without a template has all slices.
 )
@@ -221,22 +219,13 @@ def calibration(report: Contents) -> Shown:
 
 
 def risks(report: Contents) -> Shown:
-    """Numbers of positives and negatives by equal ranges of the uncalibrated score."""
+    """Distribution of the uncalibrated scores of positives and of negatives."""
     cells = report.evidence.scores("uncalibrated")
-    place = np.minimum((cells.score * N_RANGES).astype(int), N_RANGES - 1)
-    positive = np.bincount(place, cells.positive, minlength=N_RANGES)
-    weight = np.bincount(place, cells.weight, minlength=N_RANGES)
-    ends = [span(i / N_RANGES, (i + 1) / N_RANGES) for i in range(N_RANGES)]
-    shares = (positive / positive.sum(), (weight - positive) / (weight - positive).sum())
+    if cells.one_class:
+        return "Needs rows of both outcomes."
+    near = "" if report.evidence.grade == "exact" else ", grouped to at least ten rows"
     names = report.analysis.words.outcomes
-    rows = tuple(
-        row(name.capitalize(), *(percent(one, 0) for one in share.tolist()))
-        for name, share in zip(names, shares, strict=True)
-    )
-    near = "" if report.evidence.grade == "exact" else " Scores are grouped to at least ten rows."
-    return (
-        Table(f"Distribution of the scores by outcome, in % of its rows.{near}", ("", *ends), rows),
-    )
+    return (Drawing(scores_by_outcome_chart(cells, names, details=f"Uncalibrated scores{near}")),)
 
 
 def decision_curve(report: Contents) -> Shown:
