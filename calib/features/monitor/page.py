@@ -53,6 +53,7 @@ READ_INTERVAL = timedelta(minutes=1)
 NO_VALUE = "–"
 CHOOSE_DATES = "Columns and test rows in the menu of the data, then Time."
 NO_DATES = "A monitor needs the day of each prediction, and these data have no dates."
+A_COLUMN = "One more column is enough: dates such as 2026-05-01, or times."
 TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
 STATE_WORDS = {"alarm": "Alarm", "calm": "Calm", "too early": "Too early"}
 LOOKS = {"alarm": " red", "calm": " green"}
@@ -221,7 +222,7 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     """The rows as if they had been monitored, with the controls that say how."""
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     if not dates:
-        return Refusal(NO_DATES)
+        return Refusal(NO_DATES, A_COLUMN)
     if len(state.models(session)) > 1:
         widgets.model(session)
     time = time_control(session, rows, dates)

@@ -22,7 +22,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_store import opened_store
 
-NO_FILE = "Open a file with one row per prediction: examples and counts are not watched."
+NO_FILE = "To watch, open a file with one row per prediction."
 NO_PLAN = (
     "Held-out log loss does not show that a calibrator of the rows since the change is better, so "
     "these are the calibrators of all rows."
@@ -50,8 +50,9 @@ def buttons(session: Session, rows: Data, result: Monitored, time: str, column: 
                 key="watch",
                 type=look if is_file else "secondary",
                 disabled=not is_file,
-                help=None if is_file else NO_FILE,
             )
+            if not is_file:
+                st.caption(NO_FILE)
             if watch:
                 _watch(session, result, time, column)
 

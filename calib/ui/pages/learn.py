@@ -16,7 +16,10 @@ ONE_VS_REST = (
     "divided by the row's sum."
 )
 
-
+FIRST = (
+    "New to calibration? Open log loss, the calibration errors ECE and KS, and then the "
+    "calibrators logistic, isotonic, beta and spline."
+)
 INTERVALS = """
 - **Observed frequency of a bin**: Wilson's interval. Weighted or clustered rows count by their
   effective number.
@@ -63,7 +66,7 @@ def page() -> None:
     session = frame.begin("Learn")
     metrics, calibrators = metric_entries(), calibrator_entries()
     n_metrics, n_calibrators = (sum(map(len, g.values())) for g in (metrics, calibrators))
-    st.markdown(f"## What {n_metrics} metrics and {n_calibrators} calibrators mean")
+    st.markdown(f"## What {n_metrics} metrics and {n_calibrators} calibrators mean\n\n{FIRST}")
     widgets.field(
         session,
         "methods_filter",
