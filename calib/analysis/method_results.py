@@ -555,5 +555,7 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
         return f"{label} {verbs[0]} the scores"
     if len(turns) > 1:
         return f"{label} raises some ranges of scores and lowers others"
-    (at,) = score_percents(float(score[visible][turns[0] : turns[0] + 2].mean()))
+    pair = slice(turns[0], turns[0] + 2)
+    (left, right), (before, after) = score[visible][pair], change[visible][pair]
+    (at,) = score_percents(float(left + (right - left) * before / (before - after)))
     return f"{label} {verbs[0]} scores below {at} and {verbs[1]} others"

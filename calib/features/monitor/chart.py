@@ -224,7 +224,7 @@ def _panels(days: _Days, rates: Sequence[float], of: str, threshold: float) -> P
         fixedrange=True,
     )
     axes = [(_rate_axis(rates), RATE_HEIGHT), (strip, STRIP_HEIGHT)]
-    evidence = f"Evidence against calibration (alarm from {significant(threshold)})"
+    evidence = f"Evidence against calibration (alarm from {significant(10.0**threshold)})"
     titles = ["Observed and predicted, in %", evidence]
     if of:
         titles = [f"{title}: {escaped(shortened(of))}" for title in titles]
