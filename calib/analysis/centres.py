@@ -142,10 +142,12 @@ def next_centre(data: Data, column: str, *, confidence_level: float = 0.95) -> C
     return centres(rows, slicing, confidence_level=confidence_level)
 
 
-def centres_of_slices(gaps: SliceGaps, tests: SliceTests) -> Centres:
+def centres_of_slices(
+    gaps: SliceGaps, tests: SliceTests, intercept: tuple[Estimate, ...] = ()
+) -> Centres:
     """The same from the slices of a report, whose rows have neither weights nor clusters.
 
-    Slices have no intercept at slope 1, so it is NaN.
+    Reports of earlier versions have no intercept at slope 1, so it is NaN.
     """
     level, n = gaps.confidence_level, len(gaps)
     z = normal_quantile(level)
@@ -164,7 +166,7 @@ def centres_of_slices(gaps: SliceGaps, tests: SliceTests) -> Centres:
         rows=gaps.rows,
         positives=gaps.positives.astype(np.float64),
         ratio=tuple(ratio),
-        intercept=tuple(Estimate(math.nan) for _ in range(n)),
+        intercept=intercept or tuple(Estimate(math.nan) for _ in range(n)),
         slope=tuple(Estimate(*map(float, ends)) for ends in slopes),
         confidence_level=level,
     )

@@ -326,7 +326,7 @@ TOO_FEW_CENTRES = (
 
 
 def centres(table: Centres, column: str, at: str) -> tuple[Block, ...]:
-    """O:E ratio and slope per centre, their spread, and what a new centre can expect.
+    """O:E ratio, intercept and slope per centre, and what a new centre can expect.
 
     `at` is the level of the intervals in words.
     """

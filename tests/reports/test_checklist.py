@@ -166,7 +166,8 @@ def test_rows_needed_for_an_auc():
 
 def test_centres_from_the_slices_of_a_report(clinical):
     part = clinical.parts.slices[0]
-    found = centres_of_slices(part.gaps["uncalibrated"], part.tests["uncalibrated"])
+    tables_of = (part.gaps["uncalibrated"], part.tests["uncalibrated"])
+    found = centres_of_slices(*tables_of, part.intercept)
     for i, name in enumerate(found.names):
         inside = frame()["site"] == name
         y, s = frame().loc[inside, "outcome"], frame().loc[inside, "score"]
@@ -175,6 +176,10 @@ def test_centres_from_the_slices_of_a_report(clinical):
         assert math.log(found.ratio[i].high / found.ratio[i].value) == pytest.approx(
             1.959964 * error
         )
+        intercept = calib.metrics.intercept_at_slope_1(y, s)
+        assert found.intercept[i].value == pytest.approx(intercept, abs=1e-8)
+    assert found.intercepts.n_groups == 5
+    assert centres_of_slices(*tables_of).intercepts is None  # Earlier reports have none.
     assert found.ratios.new_group.low < found.ratios.mean.low
     rows = next(rows for head, rows in tables(clinical).items() if head[0] == "Centre")
     assert rows[-1][0] == "New centre"

@@ -32,7 +32,8 @@ from calib.analysis.summary import shown_methods
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.data.slicing import Slicing
-from calib.data.views import BinaryView
+from calib.data.views import BinaryView, rows_by_code
+from calib.metrics.observed_expected import intercept_estimate
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.intervals import Estimate
 from calib.reports.contents.disclosure import (
@@ -166,6 +167,7 @@ def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges
     rows = {key: held_out.row_view(key) for key in shown_methods(analysis)}
     gaps = {k: slice_gaps(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
     tests = {key: _tests(view, cut, level) for key, view in rows.items()}
+    intercepts = _intercepts(rows["uncalibrated"], cut, level)
     first = gaps["uncalibrated"]
     kept = np.sort(first.order[:MAX_SLICES])
     return SlicePart(
@@ -173,7 +175,14 @@ def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges
         n_merged,
         len(first) - len(kept),
         {key: _chosen_slices(table, kept) for key, table in tests.items()},
+        tuple(intercepts[i] for i in kept),
     )
+
+
+def _intercepts(rows: BinaryView, cut: Slicing, level: float) -> tuple[Estimate, ...]:
+    """The intercept at slope 1 of each slice that has rows."""
+    parts = rows_by_code(rows, cut.codes, len(cut))
+    return tuple(intercept_estimate(part, level) for part in parts.values())
 
 
 def _tests(rows: BinaryView, cut: Slicing, level: float) -> SliceTests:
@@ -230,13 +239,15 @@ def recounted_parts(parts: Parts, evidence: Evidence, n_rows: int) -> Parts:
 
 
 def _recounted_slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
-    gaps, tests = {}, {}
+    gaps, tests, intercept = {}, {}, part.intercept
     for key, printed in part.gaps.items():
         rows, cut = evidence.rows(key, column)
         cut, level = replace(cut, columns=part.columns), printed.confidence_level
         gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
         tests[key] = _tests(rows, cut, level)
-    return replace(part, gaps=gaps, tests=tests)
+        if key == "uncalibrated" and intercept:  # Earlier reports have none.
+            intercept = _intercepts(rows, cut, level)
+    return replace(part, gaps=gaps, tests=tests, intercept=intercept)
 
 
 def _recounted_periods(

@@ -18,6 +18,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.summary import shown_methods
 from calib.data.strict_json import added
+from calib.numerics.intervals import Estimate
 from calib.reports.contents.checklist import Checklist
 from calib.reports.contents.evidence import Evidence
 
@@ -35,6 +36,8 @@ class SlicePart:
     # Only the 100 slices with the strongest evidence are shown.
     n_left_out: int
     tests: Mapping[str, SliceTests]  # The keys are methods. The slices are those of the gaps.
+    # The intercept at slope 1 of the uncalibrated scores in each slice of the gaps.
+    intercept: tuple[Estimate, ...] = added(())
 
     @property
     def columns(self) -> tuple[str, ...]:

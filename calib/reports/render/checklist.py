@@ -337,7 +337,8 @@ def centres(report: Contents) -> Shown:
     part = _part(report, "centres", CENTRE_NAMES, "centres")
     if isinstance(part, str):
         return part
-    table = centres_of_slices(part.gaps["uncalibrated"], part.tests["uncalibrated"])
+    key = "uncalibrated"
+    table = centres_of_slices(part.gaps[key], part.tests[key], part.intercept)
     return (*slice_blocks.centres(table, part.columns[0], _level(report)), *_merged(part))
 
 
