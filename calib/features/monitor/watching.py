@@ -22,7 +22,8 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_store import opened_store
 
-NO_FILE = "To watch, open a file with one row per prediction."
+WATCH = "Watch this every day"
+NO_FILE = "Open a file with one row per prediction: examples and counts are not watched."
 NO_PLAN = (
     "Held-out log loss does not show that a calibrator of the rows since the change is better, so "
     "these are the calibrators of all rows."
@@ -46,13 +47,12 @@ def buttons(session: Session, rows: Data, result: Monitored, time: str, column: 
             is_file = bool(session.upload and session.upload.tables and rows.has_rows)
             look: Any = "secondary" if alarm else "primary"
             watch = st.button(
-                "Watch this every day",
+                WATCH if is_file else f"{WATCH}: open a file first",
                 key="watch",
                 type=look if is_file else "secondary",
                 disabled=not is_file,
+                help=None if is_file else NO_FILE,
             )
-            if not is_file:
-                st.caption(NO_FILE)
             if watch:
                 _watch(session, result, time, column)
 
@@ -70,7 +70,7 @@ def _recalibrate(session: Session, rows: Data, time: str) -> None:
         use_calibrator.calibrator_code(session, model)
 
 
-@st.dialog("Watch this every day")
+@st.dialog(WATCH)
 def _watch(session: Session, result: Monitored, time: str, column: str) -> None:
     upload = session.upload
     assert upload is not None
