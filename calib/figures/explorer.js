@@ -759,13 +759,18 @@ class Explorer {
         return `${this.data.methods[first].label}. ${title}`;
     }
 
+    // The grey areas are of the scores of the first method, and other scores vary more or less.
+    get ofFirst() {
+        return this.shown.length > 1 ? ` (with the scores of ${this.data.methods[this.shown[0]].label})` : "";
+    }
+
     // The rows, bins and level, which follow the slider, and what the grey area and the circle are.
     diagramNote(band = true, ring = true) {
         const details = this.shown.length ? this.details : "";
         const grey = this.chosen.band === "simultaneous"
             ? `where all dots of a calibrated model lie in ${this.levelWords} of samples`
             : `where ${this.levelWords} of a calibrated model's dots lie`;
-        const drawn = [band ? `Grey: ${grey}.` : "", ring ? "Circle: largest gap." : ""].filter(Boolean).join(" ");
+        const drawn = [band ? `Grey: ${grey}${this.ofFirst}.` : "", ring ? "Circle: largest gap." : ""].filter(Boolean).join(" ");
         return [details, drawn].filter(Boolean).join("\n");
     }
 
@@ -793,7 +798,7 @@ class Explorer {
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
         const note = `Observed minus predicted ${this.data.positives}, counted from the lowest score up. It rises where scores are too low, and falls where they are too high. `
-            + `Grey: a calibrated model in ${this.levelWords} of samples.`;
+            + `Grey: a calibrated model in ${this.levelWords} of samples${this.ofFirst}.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Scores up to", upward: "Cumulative difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];

@@ -515,7 +515,7 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     note = (
         "Observed minus predicted positives, counted from the lowest score up. It rises where "
         "scores are too low, and falls where they are too high. Grey: a calibrated model in 95% of "
-        "samples."
+        "samples (with the scores of Uncalibrated)."
     )
     assert {title, *names, "2%", "6%"} <= set(texts)
     assert note in " ".join(texts)  # It has as many lines as it needs.
@@ -537,7 +537,7 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
 def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
     visit(page, "/reliability")
     texts = panel(page, "diagram").locator("text")
-    grey = "Grey: where 95% of a calibrated model's dots lie."
+    grey = "Grey: where 95% of a calibrated model's dots lie (with the scores of Uncalibrated)."
     said = " ".join(texts.all_text_contents())
     assert "Uncalibrated. Not calibrated: overconfident" in said
     assert "1,797 rows · 15 quantile bins · 95% intervals" in said
