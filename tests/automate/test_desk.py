@@ -219,6 +219,27 @@ def test_a_more_confident_version_does_not_keep_the_thresholds(tmp_path, texts):
     texts([cell.markdown() for cell in versions_table(made).rows[0]])
 
 
+def test_the_headline_counts_questions_of_the_last_version(tmp_path, texts):
+    lines = two_versions(1000, power=1.2)
+    for one in lines[1000:]:
+        del one["answers"]["b"], one["labels"]["b"]
+    made = of(tmp_path, lines, max_errors=[0.1])
+    assert [line.question for line in made.lines] == ["a (m-1)", "a (m-2)", "b"]
+    assert [line.question for line in made.latest.lines] == ["a (m-2)", "b"]
+    shares = [line.gates[0.1].share for line in made.latest.lines]
+    assert made.latest.share(0.1) == pytest.approx(np.mean(shares))
+    assert min(shares) > 0.0
+    texts(headline(made, 0.1))
+    texts(lead(made, 0.1), "lead")
+    # No threshold of the version before counts, if that of the last one has none.
+    for one in lines[1000:]:
+        one["labels"] = {}
+    assert made.certified(0.1)
+    without = of(tmp_path, lines, max_errors=[0.1])
+    assert [line.question for line in without.certified(0.1)] == ["a (m-1)", "b"]
+    assert [line.question for line in without.latest.certified(0.1)] == ["b"]
+
+
 def test_other_records_have_no_change(tmp_path):
     lines = two_versions(100)
     for i, one in enumerate(lines):

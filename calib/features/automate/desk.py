@@ -99,6 +99,8 @@ class DeskLine:
         None without slices of at least 30 rows.
     fingerprint : str
         SHA-256 of the decisions that were tested; "" without a label.
+    is_latest : bool
+        False if another version or wording of the question follows in the log.
     """
 
     question: str
@@ -114,6 +116,7 @@ class DeskLine:
     gates: Mapping[float, Gate]
     worst: Segment | None
     fingerprint: str
+    is_latest: bool = True
 
     def sentence(self, max_error: float) -> str:
         """What may be decided alone at one of the errors, or why nothing may be."""
@@ -212,6 +215,11 @@ class Desk:
         """One row per question, with the share and the threshold at each error."""
         return pd.DataFrame([_row(line) for line in self.lines])
 
+    @property
+    def latest(self) -> Desk:
+        """The same without the lines of earlier versions and wordings."""
+        return replace(self, lines=tuple(line for line in self.lines if line.is_latest))
+
     def certified(self, max_error: float) -> tuple[DeskLine, ...]:
         """The questions that have a threshold at this error."""
         return tuple(
@@ -286,7 +294,10 @@ def desk(
         name: one.verdict(float(p)) for (name, one), p in zip(tested.items(), p_values, strict=True)
     }
     lines = tuple(
-        _line(name, one, tested.get(name), verdicts.get(name), max_errors, confidence)
+        replace(
+            _line(name, one, tested.get(name), verdicts.get(name), max_errors, confidence),
+            is_latest=questions.latest[one.name] == name,
+        )
         for name, one in questions.details.items()
     )
     joint = _joint(questions, max_errors, confidence)
@@ -399,8 +410,7 @@ def _gates(
 
 
 def _joint(questions: Questions, max_errors: Sequence[float], confidence: float) -> Joint | None:
-    # A record needs only the last of several versions or wordings of a question.
-    latest = {one.name: key for key, one in questions.details.items()}
+    latest = questions.latest
     parts = {
         key: (one, one.decisions)
         for key, one in questions.details.items()

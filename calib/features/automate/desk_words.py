@@ -43,7 +43,11 @@ def rate(error: float) -> str:
 
 
 def headline(made: Desk, error: float) -> str:
-    """How many questions may be decided alone, and which share of the answers."""
+    """How many questions may be decided alone, and which share of the answers.
+
+    Of several versions or wordings of a question, the last in the log counts.
+    """
+    made = made.latest
     n, n_certified = len(made.lines), len(made.certified(error))
     if not n_certified:
         few = "No" if n > 1 else "The"
@@ -67,6 +71,8 @@ def section(made: Desk, error: float, *, is_example: bool) -> str:
 
 def lead(made: Desk, error: float) -> str:
     """What the headline promises, and which questions are not calibrated."""
+    has_earlier = len(made.latest.lines) < len(made.lines)
+    made = made.latest
     wrong = [one for one in made.lines if one.verdict and one.verdict.answer == "not calibrated"]
     parts = []
     if made.certified(error):
@@ -79,6 +85,8 @@ def lead(made: Desk, error: float) -> str:
         names = joined([one.question for one in wrong[:5]], len(wrong))
         are = "is" if len(wrong) == 1 else "are"
         parts.append(f"{names} {are} not calibrated.")
+    if has_earlier:
+        parts.append("Of several versions or wordings of a question, the last in the log counts.")
     return " ".join(parts)
 
 

@@ -134,6 +134,11 @@ class Questions(Mapping[str, Predictions]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    @property
+    def latest(self) -> dict[str, str]:
+        """By the name of a question, the key of the last of its versions or wordings in the log."""
+        return {one.name: key for key, one in self.details.items()}
+
     def frame(self) -> pd.DataFrame:
         """One row per question: kind, wording, model, version, scale and its counts."""
         rows = [
